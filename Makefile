@@ -1,0 +1,41 @@
+# Everything a clone needs: Python >= 3.11 with pip, and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+.PHONY: demo test check format bench clean
+
+demo: $(VENV)/.runtime  ## evaluate four generators of handwritten digits, leave a picture
+	$(BIN)/precall demo --out demo
+
+test: $(VENV)/.dev  ## run every test, doctest and README example
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev  ## lint, formatting, types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev  ## speed as ratios, side by side with a bare matrix product
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/.python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "precall needs Python 3.11 or newer; set PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.runtime: $(VENV)/.python pyproject.toml
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.python pyproject.toml
+	$(PIP) --editable '.[dev]'
+	touch $@ $(VENV)/.runtime

@@ -1,0 +1,5 @@
+"""Engines measure neighbour statistics; all of them return the same numbers."""
+
+from precall.engines.base import Engine, Progress, choose_engine
+
+__all__ = ["Engine", "Progress", "choose_engine"]

@@ -1,0 +1,119 @@
+"""From evidence to the error rates of a whole family of classifiers (000 §3.1, Eq. 3).
+
+The family is indexed by γ ∈ [0, ∞]. A sample with evidence (a, b) is called real
+
+* for 1 ≤ γ < ∞ if γ·a ≥ b, for 0 < γ < 1 if γ·a > b ("Note on symmetry"), so that a sample with
+  no evidence at all, 0/0, is real in the first case and generated in the second;
+* for γ = ∞ if a > 0, for γ = 0 if b = 0: the classifiers of the scalar metrics;
+
+and the two trivial classifiers are always in the family (000 §3.2).
+"""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.errors import InputError
+from precall.estimators.base import Evidence
+from precall.hull import lower_hull
+
+__all__ = ["ErrorRates"]
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ErrorRates:
+    """How often each classifier of a family errs, as counts.
+
+    Counts add up over folds and are exact; rates are derived from them.
+    """
+
+    real_called_generated: Counts  # (n_classifiers,)
+    generated_called_real: Counts  # (n_classifiers,)
+    n_real: int
+    n_generated: int
+
+    @property
+    def fpr(self) -> NDArray[np.float64]:
+        """Share of real samples called generated, of each classifier."""
+        return self.real_called_generated / self.n_real
+
+    @property
+    def fnr(self) -> NDArray[np.float64]:
+        """Share of generated samples called real, of each classifier."""
+        return self.generated_called_real / self.n_generated
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> Self:
+        """Count the errors of every distinct classifier of the family, in O(n log n)."""
+        if evidence.is_real.all() or not evidence.is_real.any():
+            raise InputError("error rates need evaluated samples of both classes; got only one.")
+        groups = _RatioGroups.of(evidence)
+        called_real = groups.called_real()  # (n_classifiers, 2): real, generated
+        n_real = int(np.count_nonzero(evidence.is_real))
+        n_generated = len(evidence.is_real) - n_real
+        return cls(n_real - called_real[:, 0], called_real[:, 1], n_real, n_generated)
+
+    def hull(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return fpr and fnr of the classifiers that are best for some λ, found on the counts."""
+        fpr, fnr = lower_hull(self.real_called_generated, self.generated_called_real)
+        return np.asarray(fpr) / self.n_real, np.asarray(fnr) / self.n_generated
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _RatioGroups:
+    """Evaluated samples grouped by their ratio of evidence, the most real group first."""
+
+    sizes: Counts  # (n_groups, 2): real and generated samples in each group
+    side: NDArray[np.int64]  # (n_groups,) -1 where a > b, 0 where a = b, 1 where a < b
+    quotient: NDArray[np.float64]  # (n_groups,) smaller over larger evidence
+    no_evidence: Counts  # (2,) samples with a = b = 0
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> Self:
+        a, b = evidence.for_real, evidence.for_generated
+        labels = np.stack([evidence.is_real, ~evidence.is_real], axis=1)
+        empty = (a == 0) & (b == 0)
+        no_evidence = labels[empty].sum(axis=0)
+        a, b, labels = a[~empty], b[~empty], labels[~empty]
+        # The smaller evidence over the larger: exchanging the classes mirrors the order exactly.
+        side = np.sign(b.astype(np.float64) - a.astype(np.float64)).astype(np.int64)
+        quotient = np.minimum(a, b) / np.maximum(a, b)
+        order = np.lexsort((-side * quotient, side))
+        side, quotient, labels = side[order], quotient[order], labels[order]
+        first = np.ones(len(side), dtype=bool)
+        first[1:] = (side[1:] != side[:-1]) | (quotient[1:] != quotient[:-1])
+        starts = np.flatnonzero(first)
+        sizes = np.add.reduceat(labels, starts, axis=0, dtype=np.int64) if len(starts) else _NO_ROWS
+        return cls(sizes, side[starts], quotient[starts], no_evidence)
+
+    def called_real(self) -> NDArray[Any]:
+        """Real and generated samples that each distinct classifier calls real."""
+        prefix = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(self.sizes, axis=0)])
+        position = np.arange(len(prefix))
+        never_generated = self._count(side=-1, quotient=0.0)  # groups with a > 0, b = 0
+        above_even = int(np.count_nonzero(self.side < 0))
+        even_or_above = int(np.count_nonzero(self.side <= 0))
+        ever_real = len(self.side) - self._count(side=1, quotient=0.0)  # all but a = 0
+        below_one = prefix[(position >= never_generated) & (position <= above_even)]
+        from_one = prefix[(position >= even_or_above) & (position <= ever_real)]
+        everything = prefix[-1:] + self.no_evidence
+        return np.concatenate(
+            [
+                prefix[:1],  # all generated
+                prefix[never_generated : never_generated + 1] + self.no_evidence,  # γ = 0
+                below_one,  # 0 < γ < 1
+                from_one + self.no_evidence,  # 1 ≤ γ < ∞
+                prefix[ever_real : ever_real + 1],  # γ = ∞
+                everything,  # all real
+            ]
+        )
+
+    def _count(self, side: int, quotient: float) -> int:
+        return int(np.count_nonzero((self.side == side) & (self.quotient == quotient)))
+
+
+_NO_ROWS = np.zeros((0, 2), np.int64)

@@ -1,0 +1,104 @@
+"""What an estimator is: a family of classifiers that weigh evidence for real against generated."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.errors import InputError
+from precall.neighbors import Ball, NeighborPlan, NeighborStatistics
+from precall.split import Fold
+
+__all__ = ["Estimator", "Evidence", "NeighborEstimator"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """How strongly each evaluated sample looks real, and how strongly generated.
+
+    The classifier with parameter γ calls z real if γ·a(z) ≥ b(z) (000 §3.1).
+    """
+
+    for_real: NDArray[Any]  # (n,) non-negative: a(z)
+    for_generated: NDArray[Any]  # (n,) non-negative: b(z)
+    is_real: NDArray[np.bool_]  # (n,) the truth
+
+    @classmethod
+    def concat(cls, parts: Sequence[Self]) -> Self:
+        """Pool the samples of several folds: errors at equal γ then add up."""
+        return cls(
+            np.concatenate([part.for_real for part in parts]),
+            np.concatenate([part.for_generated for part in parts]),
+            np.concatenate([part.is_real for part in parts]),
+        )
+
+
+class Estimator(Protocol):
+    """A hypothesis class. A dataclass of parameters; its ``repr`` is its label in legends."""
+
+    name: ClassVar[str]
+
+    @property
+    def n_neighbors(self) -> int | None:
+        """The resolved k; ``None`` for an estimator that has none."""
+        ...
+
+    def resolved(self, n_real: int, n_generated: int) -> Self:
+        """Return the same estimator with every data-dependent parameter settled."""
+        ...
+
+    def needs(self) -> NeighborPlan:
+        """Say what an engine has to count."""
+        ...
+
+    def evidence(self, fold: Fold, statistics: NeighborStatistics) -> Evidence:
+        """Weigh every evaluated sample of ``fold``, real ones first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NeighborEstimator:
+    """An estimator whose evidence is the number of references of each class near a sample.
+
+    Parameters
+    ----------
+    k
+        Number of neighbours: an integer, or ``"sqrt"`` for the rounded square root of the smaller
+        class size before any split (000 §3.2).
+    """
+
+    k: int | Literal["sqrt"] = "sqrt"
+    name: ClassVar[str]
+    ball: ClassVar[Ball]
+
+    def __post_init__(self) -> None:
+        is_integer = isinstance(self.k, int | np.integer) and not isinstance(self.k, bool)
+        if self.k != "sqrt" and not (is_integer and int(self.k) >= 1):
+            raise InputError(f"k must be a positive integer or 'sqrt'; got {self.k!r}.")
+
+    @property
+    def n_neighbors(self) -> int:
+        """The resolved k."""
+        if isinstance(self.k, str):
+            raise TypeError("k is not resolved yet; call resolved(n_real, n_generated) first")
+        return int(self.k)
+
+    def resolved(self, n_real: int, n_generated: int) -> Self:
+        """Settle ``k="sqrt"`` for these class sizes."""
+        return (
+            replace(self, k=round(math.sqrt(min(n_real, n_generated))))
+            if self.k == "sqrt"
+            else self
+        )
+
+    def needs(self) -> NeighborPlan:
+        """Ask for the references near each sample."""
+        return NeighborPlan(frozenset({(self.ball, self.n_neighbors)}))
+
+    def evidence(self, fold: Fold, statistics: NeighborStatistics) -> Evidence:
+        """Read the raw counts, never divided by anything: γ absorbs every scale."""
+        counts = statistics.counts[self.ball, self.n_neighbors]
+        return Evidence(counts[:, 0], counts[:, 1], statistics.is_real)

@@ -1,0 +1,27 @@
+"""Coverage (Naeem et al. 2020) and its mirror, extended to a curve."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from precall.estimators.base import NeighborEstimator
+from precall.neighbors import Ball
+
+__all__ = ["Coverage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage(NeighborEstimator):
+    """Count each class within z's k-neighbour ball among the *other* class (000 §3.1, f_γ^cov).
+
+    At γ = ∞ and γ = 0 it agrees with :class:`KNN` on every sample (000, footnote 4). Without a
+    split a sample is its own nearest neighbour and takes one of the k places, so its extreme
+    precision at k is the scalar of Eq. 5 at k − 1.
+
+    Examples
+    --------
+    >>> Coverage()
+    Coverage(k='sqrt')
+    """
+
+    name: ClassVar[str] = "coverage"
+    ball: ClassVar[Ball] = Ball.OPPOSITE

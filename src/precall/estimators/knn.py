@@ -1,0 +1,25 @@
+"""The k-nearest-neighbour classifier, whose curve is consistent (000, Theorem 3.1)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from precall.estimators.base import NeighborEstimator
+from precall.neighbors import Ball
+
+__all__ = ["KNN"]
+
+
+@dataclass(frozen=True, slots=True)
+class KNN(NeighborEstimator):
+    """Count each class among the k nearest references of both (000 §3.1, f_γ^knn).
+
+    References that tie with the k-th are all counted, so the two counts add up to k or more.
+
+    Examples
+    --------
+    >>> KNN(k="sqrt").resolved(n_real=10_000, n_generated=50_000)
+    KNN(k=100)
+    """
+
+    name: ClassVar[str] = "knn"
+    ball: ClassVar[Ball] = Ball.UNION

@@ -1,0 +1,97 @@
+"""The Bayes classifier, for distributions whose densities are known."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.errors import InputError
+from precall.estimators.base import Evidence
+from precall.neighbors import NeighborPlan, NeighborStatistics
+from precall.split import Fold
+
+__all__ = ["HasLogDensity", "Likelihood"]
+
+_TILE = 4096
+
+
+class HasLogDensity(Protocol):
+    """A distribution with a density, such as those in :mod:`precall.distributions`."""
+
+    def log_density(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the log density at each row."""
+        ...
+
+
+LogDensity = HasLogDensity | Callable[[NDArray[Any]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood:
+    """Compare the true densities: the best of all classifiers (003, Theorem 4).
+
+    Parameters
+    ----------
+    p, q
+        The densities of real and of generated: objects with a ``log_density`` method, or functions
+        from rows (n, d) to log densities (n,).
+    """
+
+    p: LogDensity
+    q: LogDensity
+    name: ClassVar[str] = "likelihood"
+
+    @property
+    def n_neighbors(self) -> None:
+        """Always ``None``: there is no k."""
+        return
+
+    def resolved(self, n_real: int, n_generated: int) -> Self:
+        """Nothing depends on the data."""
+        return self
+
+    def needs(self) -> NeighborPlan:
+        """No neighbours are needed."""
+        return NeighborPlan()
+
+    def evidence(self, fold: Fold, statistics: NeighborStatistics) -> Evidence:
+        """Weigh the evaluated samples, tile by tile."""
+        sides = (fold.real.evaluated, fold.generated.evaluated)
+        log_ratio = np.concatenate(
+            [self._log_ratio(tile) for s in sides for tile in s.tiles(_TILE)]
+        )
+        return self._weigh(log_ratio, *map(len, sides))
+
+    def weigh(self, real: NDArray[Any], generated: NDArray[Any]) -> Evidence:
+        """Weigh samples that are at hand as arrays (n, d) and (m, d)."""
+        log_ratio = np.concatenate([self._log_ratio(rows) for rows in (real, generated)])
+        return self._weigh(log_ratio, len(real), len(generated))
+
+    def _log_ratio(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        log_p, log_q = _log_density(self.p, rows, "p"), _log_density(self.q, rows, "q")
+        with np.errstate(invalid="ignore"):  # -inf - -inf: neither can produce this row
+            return log_p - log_q
+
+    def _weigh(self, log_ratio: NDArray[np.float64], n_real: int, n_generated: int) -> Evidence:
+        """p/(p + q) against q/(p + q), both from the log ratio: densities themselves underflow."""
+        from scipy.special import expit
+
+        neither = np.isnan(log_ratio)
+        for_real = np.where(neither, 0.0, expit(log_ratio))
+        for_generated = np.where(neither, 0.0, expit(-log_ratio))
+        return Evidence(for_real, for_generated, np.repeat([True, False], [n_real, n_generated]))
+
+
+def _log_density(density: LogDensity, rows: NDArray[Any], name: str) -> NDArray[np.float64]:
+    function = density.log_density if hasattr(density, "log_density") else density
+    values = np.asarray(function(rows), dtype=np.float64)
+    if values.shape != (len(rows),):
+        raise InputError(
+            f"{name} must return one log density a row; got shape {values.shape} for {len(rows)} "
+            "rows."
+        )
+    if np.isnan(values).any() or np.isposinf(values).any():
+        raise InputError(f"{name} returned a log density that is NaN or +inf.")
+    return values

@@ -1,0 +1,134 @@
+"""Whatever a caller holds its features in, to one NumPy array.
+
+Tensors and data frames are recognised by what they offer, so that none of their libraries is ever
+imported here.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.errors import InputError
+from precall.readers import read
+
+__all__ = ["to_array"]
+
+_FRAME_LIBRARIES = {"pandas", "polars", "pyarrow"}
+_ACCEPTED = (
+    "a NumPy array, a tensor (anything with __array__ or __dlpack__), a pandas, polars or pyarrow "
+    "column of vectors, or the path of a .npy file"
+)
+
+
+def to_array(data: object, role: str) -> tuple[NDArray[Any], str]:
+    """Return the values of ``data`` as an array, and a short name of where they came from."""
+    if isinstance(data, str | os.PathLike):
+        path = Path(data)
+        return read(path, role), str(path)
+    source = f"{type(data).__module__.split('.')[0]}.{type(data).__qualname__}"
+    if isinstance(data, np.ndarray):
+        return data, source
+    if source.split(".")[0] in _FRAME_LIBRARIES:
+        return _from_frame(data, role), source
+    if hasattr(data, "detach"):
+        return _from_tensor(data, role), source
+    if hasattr(data, "__array__"):
+        return np.asarray(data), source
+    if hasattr(data, "__dlpack__"):
+        return _from_dlpack(data, role), source
+    if isinstance(data, Sequence) and not isinstance(data, bytes):
+        return _from_sequence(data, role), source
+    raise InputError(f"{role} is a {source}; expected {_ACCEPTED}.")
+
+
+def _from_tensor(tensor: Any, role: str) -> NDArray[Any]:
+    """Read a torch-like tensor: off the graph, off the device, bfloat16 widened."""
+    tensor = tensor.detach()
+    if hasattr(tensor, "cpu"):
+        tensor = tensor.cpu()
+    if str(tensor.dtype).endswith("bfloat16"):  # NumPy has no such type
+        tensor = tensor.float()
+    try:
+        return np.asarray(tensor.numpy())
+    except (TypeError, RuntimeError) as error:
+        raise InputError(f"{role}: this tensor cannot be read as an array: {error}.") from error
+
+
+def _from_dlpack(data: Any, role: str) -> NDArray[Any]:
+    try:
+        return np.from_dlpack(data)
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise InputError(
+            f"{role}: this object's DLPack buffer cannot be read: {error}. "
+            "Is it on another device? Move it to the CPU first."
+        ) from error
+
+
+def _from_sequence(data: Sequence[Any], role: str) -> NDArray[Any]:
+    try:
+        return np.asarray(data)
+    except ValueError as error:  # NumPy refuses ragged nested sequences
+        raise InputError(
+            f"{role} is a {type(data).__name__} whose rows have different lengths; "
+            "every sample needs the same number of features."
+        ) from error
+
+
+def _from_frame(data: Any, role: str) -> NDArray[Any]:
+    """Read one column of vectors, or several columns of numbers, one a feature."""
+    columns = _columns(data)
+    if columns is None:  # a single column
+        return _read_column(data, role)
+    arrays = [_read_column(column, role) for column in columns]
+    if len(arrays) == 1:
+        return arrays[0].reshape(len(arrays[0]), -1)
+    if any(array.ndim != 1 for array in arrays):
+        raise InputError(
+            f"{role} has {len(arrays)} columns, some of them vectors; pass the one column that "
+            "holds the features."
+        )
+    if any(array.dtype.kind not in "fiub" for array in arrays):
+        raise InputError(
+            f"{role} has columns that are not numeric; pass only the columns that are features."
+        )
+    return np.column_stack(arrays) if arrays else np.empty((0, 0))
+
+
+def _columns(data: Any) -> list[Any] | None:
+    if hasattr(data, "get_columns"):  # polars
+        return list(data.get_columns())
+    columns = getattr(data, "columns", None)
+    if columns is None:
+        return None
+    if hasattr(data, "iloc"):  # pandas, where ``columns`` holds the names
+        return [data.iloc[:, i] for i in range(len(columns))]
+    return list(columns)  # pyarrow
+
+
+def _read_column(column: Any, role: str) -> NDArray[Any]:
+    library = type(column).__module__.split(".")[0]
+    values = column.to_numpy(zero_copy_only=False) if library == "pyarrow" else column.to_numpy()
+    values = np.asarray(values)
+    return _stack_vectors(values, role) if values.dtype == object else values
+
+
+def _stack_vectors(vectors: NDArray[Any], role: str) -> NDArray[Any]:
+    """Turn an object array of equally long vectors into a matrix."""
+    lengths = [len(vector) if np.ndim(vector) == 1 else -1 for vector in vectors]
+    if not lengths:
+        return np.empty((0, 0))
+    for row, length in enumerate(lengths):
+        if length < 0:
+            raise InputError(
+                f"{role}: row {row} of the column is {vectors[row]!r:.40}, not a vector of numbers."
+            )
+        if length != lengths[0]:
+            raise InputError(
+                f"{role}: the vector in row {row} has {length} values, the one in row 0 has "
+                f"{lengths[0]}; every sample needs the same number of features."
+            )
+    return np.stack([np.asarray(vector) for vector in vectors])

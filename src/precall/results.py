@@ -1,0 +1,201 @@
+"""What an evaluation found and how it was done: frozen, readable, JSON both ways."""
+
+import html
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from precall.curve import PRCurve
+from precall.errors import InputError
+from precall.outputs import write_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["FORMAT_VERSION", "Evaluation", "Protocol"]
+
+FORMAT_VERSION = 1
+
+_COLUMNS = {  # name in JSON -> heading of the table
+    "max_precision": "max\nprecision",
+    "max_recall": "max\nrecall",
+    "f_1_8": "F 1/8\n(precision)",
+    "f_8": "F 8\n(recall)",
+    "f_1": "F 1",
+    "median_precision": "median\nprecision",
+    "median_recall": "median\nrecall",
+    "area": "area",
+    "total_variation": "total\nvariation",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """Everything needed to repeat an evaluation."""
+
+    n: int  # real samples
+    m: int  # generated samples
+    d: int  # features
+    dtype: str  # the wider of the two inputs'
+    k: Mapping[str, int | None]  # of each curve
+    split: str
+    seed: int
+    tie_rule: str
+    convention: str
+    engine: str
+    sources: Mapping[str, str]  # real, generated
+    fingerprints: Mapping[str, str]  # real, generated
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """The result of :func:`precall.evaluate`.
+
+    Attributes
+    ----------
+    curves
+        One exact curve an estimator, by name: ``result.curves["coverage"].median()``.
+    scores
+        Scalar scores by name.
+    protocol
+        How the result came about.
+    warnings
+        Caveats about the input, one sentence each.
+    """
+
+    curves: Mapping[str, PRCurve]
+    scores: Mapping[str, Any]
+    protocol: Protocol
+    warnings: tuple[str, ...] = ()
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the result as a JSON document, and write it to ``path`` if one is given."""
+        document = {
+            "format_version": FORMAT_VERSION,
+            "protocol": asdict(self.protocol),
+            "warnings": list(self.warnings),
+            "scores": dict(self.scores),
+            "curves": {name: self._describe(name) for name in self.curves},
+        }
+        text = json.dumps(_without_infinities(document), indent=2, allow_nan=False) + "\n"
+        if path is not None:
+            write_text(Path(path), text)
+        return text
+
+    @classmethod
+    def from_json(cls, source: str | PathLike[str]) -> Self:
+        """Read a result back from a JSON document or from the path of one."""
+        document = _parse(source)
+        version = document.get("format_version")
+        if version != FORMAT_VERSION:
+            raise InputError(
+                f"this result has format_version {version!r}; this version of precall reads "
+                f"{FORMAT_VERSION}."
+            )
+        try:
+            vertices = {name: curve["vertices"] for name, curve in document["curves"].items()}
+            curves = {name: PRCurve(v["fpr"], v["fnr"]) for name, v in vertices.items()}
+            protocol = Protocol(**{f.name: document["protocol"][f.name] for f in fields(Protocol)})
+            return cls(curves, document["scores"], protocol, tuple(document["warnings"]))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"this is not a result of precall: {error!r}.") from error
+
+    def _describe(self, name: str) -> dict[str, Any]:
+        """Everything about one curve, in the order and under the names of the JSON format."""
+        curve = self.curves[name]
+        median = curve.median()
+        return {
+            "k": self.protocol.k[name],
+            "split": self.protocol.split,
+            "vertices": {"fpr": curve.fpr.tolist(), "fnr": curve.fnr.tolist()},
+            "max_precision": curve.max_precision,
+            "max_recall": curve.max_recall,
+            "f_8": curve.f_score(8),
+            "f_1_8": curve.f_score(1 / 8),
+            "f_1": curve.f_score(1),
+            "median_precision": median.precision,
+            "median_recall": median.recall,
+            "area": curve.area,
+            "total_variation": curve.total_variation,
+            "jensen_shannon": curve.jensen_shannon,
+            "hellinger": curve.hellinger,
+        }
+
+    def _title(self) -> str:
+        p = self.protocol
+        return (
+            f"{p.n} real and {p.m} generated samples, {p.d} features, split: {p.split}, "
+            f"seed {p.seed}, engine {p.engine}"
+        )
+
+    def _table(self, tablefmt: str) -> str:
+        from tabulate import tabulate
+
+        rows = []
+        for name in self.curves:
+            described = self._describe(name)
+            k = "" if described["k"] is None else str(described["k"])
+            rows.append([name, k, *(f"{described[column]:.4f}" for column in _COLUMNS)])
+        headings = ["curve", "k", *_COLUMNS.values()]
+        if tablefmt == "html":
+            headings = [heading.replace("\n", " ") for heading in headings]
+        align = ["left", *["right"] * (len(headings) - 1)]
+        return tabulate(rows, headings, tablefmt, colalign=align, disable_numparse=True)
+
+    def __repr__(self) -> str:
+        lines = [self._title(), "", self._table("simple") if self.curves else "(no curves)"]
+        lines += [f"warning: {text}" for text in self.warnings]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        caveats = "".join(f"<li>{html.escape(text)}</li>" for text in self.warnings)
+        table = self._table("html") if self.curves else ""
+        return f"<p>{html.escape(self._title())}</p>{table}" + (
+            f"<ul>{caveats}</ul>" * bool(caveats)
+        )
+
+    def plot(self, ax: "Axes | None" = None, *, iso_f: bool = False) -> "Axes":
+        """Draw all curves in one picture and return its axes."""
+        if ax is None:
+            from matplotlib import pyplot as plt
+
+            _, ax = plt.subplots(figsize=(4.8, 4.8), layout="constrained")
+        for i, (name, curve) in enumerate(self.curves.items()):
+            k = self.protocol.k[name]
+            curve.plot(ax, iso_f=iso_f and i == 0, label=name if k is None else f"{name} (k={k})")
+        return ax
+
+
+def _parse(source: str | PathLike[str]) -> dict[str, Any]:
+    if isinstance(source, str) and source.lstrip().startswith("{"):
+        text = source
+    else:
+        try:
+            text = Path(source).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"cannot read a result from {source}: {error}.") from error
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"this is not a JSON document: {error}.") from error
+    if not isinstance(document, dict):
+        raise InputError("this is not a result of precall: expected a JSON object.")
+    return document
+
+
+def _without_infinities(value: Any) -> Any:
+    """JSON has no infinity: the string "inf" stands for it."""
+    if isinstance(value, Mapping):
+        return {key: _without_infinities(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_infinities(item) for item in value]
+    if isinstance(value, float | np.floating) and math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return value
