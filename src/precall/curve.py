@@ -210,16 +210,15 @@ class PRCurve(Curve):
                 raise InputError(
                     f"{role} must hold finite, non-negative masses, not all of them 0."
                 )
-        p, q = p / math.fsum(p), q / math.fsum(q)
-        real_share = np.divide(p, p + q, out=np.zeros_like(p), where=p + q > 0)
+        p_share, q_share = p / math.fsum(p), q / math.fsum(q)
+        joint = p_share + q_share
+        real_share = np.divide(p_share, joint, out=np.zeros_like(p), where=joint > 0)
         order = np.argsort(-real_share, kind="stable")  # the most real state first
-        p, q = p[order], q[order]
-        # The first i states are called real, for i = 0 … n; summed from either end, so that what
-        # should be 0 is.
-        fnr = np.concatenate([[0.0], np.cumsum(q)])
-        fpr = np.concatenate([np.cumsum(p[::-1])[::-1], [0.0]])
-        hull = lower_hull(fpr, fnr)
-        return cls(*(np.minimum(side, 1.0) for side in hull))
+        # The first i states are called real, for i = 0 … n. Summed from either end and divided by
+        # their last value, rates that should be 0 or 1 are.
+        fnr = np.concatenate([[0.0], np.cumsum(q[order])])
+        fpr = np.concatenate([[0.0], np.cumsum(p[order[::-1]])])[::-1]
+        return cls(*map(np.asarray, lower_hull(fpr / fpr[0], fnr / fnr[-1])))
 
     @property
     def max_precision(self) -> float:

@@ -75,7 +75,7 @@ def evaluate(
     >>> result.protocol.k["knn"], result.protocol.split
     (32, 'cross-fit 2')
     >>> round(result.curves["knn"].f_score(), 2)
-    0.53
+    0.52
     """
     _check_arguments(scores, score_k, convention, seed, threads)
     chosen_split = as_split(split)

@@ -218,9 +218,10 @@ def _inspect(rows: Rows, role: str) -> tuple[str, NDArray[np.uint64], int]:
             keys[row] = int.from_bytes(key[:8], "little")
         start += len(tile)
     if n_bad:
+        values_are = "value that is" if n_bad == 1 else "values that are"
         raise InputError(
-            f"{role} holds {n_bad} value{'s' if n_bad > 1 else ''} that are NaN or infinite, the "
-            f"first in row {first_bad}. Drop these rows or mend the extractor."
+            f"{role} holds {n_bad} {values_are} NaN or infinite, the first in row {first_bad}. "
+            "Drop these rows or mend the extractor."
         )
     _check_magnitude(rows, role, tile_rows)
     return digest.hexdigest(), keys, int(np.count_nonzero(~varies))

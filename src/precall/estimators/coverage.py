@@ -14,8 +14,9 @@ class Coverage(NeighborEstimator):
     """Count each class within z's k-neighbour ball among the *other* class (000 §3.1, f_γ^cov).
 
     At γ = ∞ and γ = 0 it agrees with :class:`KNN` on every sample (000, footnote 4). Without a
-    split a sample is its own nearest neighbour and takes one of the k places, so its extreme
-    precision at k is the scalar of Eq. 5 at k − 1.
+    split a sample is its own nearest neighbour and takes one of the k places, so the error of the
+    classifier γ = ∞ at k is the scalar of Eq. 5 at k − 1. The curve's extreme precision is the
+    least error of *any* γ that never errs on real, so it may be smaller.
 
     Examples
     --------

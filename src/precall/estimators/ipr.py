@@ -14,7 +14,8 @@ class IPR(NeighborEstimator):
     """Count the reference samples whose own k-neighbour balls hold z (000 §3.1, f_γ^iPR).
 
     A kernel density estimate whose bandwidth adapts to each reference: large around outliers, which
-    is what makes it sensitive to them. Without a split its extreme precision is Eq. 4.
+    is what makes it sensitive to them. Without a split the error of its classifier γ = ∞ is Eq. 4;
+    the curve's extreme precision is the least error of *any* γ that never errs on real.
 
     Examples
     --------

@@ -1,0 +1,165 @@
+"""The reference engine against definitions in plain Python, and against scikit-learn."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.neighbors import NearestNeighbors
+
+from precall.engines.reference import ReferenceEngine, squared_distances
+from precall.features import FeatureSet
+from precall.neighbors import Ball, NeighborPlan
+from precall.split import HoldOut, NoSplit
+from strategies import pairs_with_k
+
+
+def measure(fold, requests, **tiles):
+    plan = NeighborPlan(frozenset(requests))
+    return ReferenceEngine(**tiles).measure(
+        fold.real, fold.generated, plan, threads=None, progress=lambda done, total: None
+    )
+
+
+def fold_of(real, generated, split=None):
+    split = split or NoSplit()
+    return split.folds(FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated"), 0)[0]
+
+
+def exact(x, y):
+    """Squared distance of two integer rows, in Python's unbounded integers."""
+    return sum((int(a) - int(b)) ** 2 for a, b in zip(x, y, strict=True))
+
+
+def own_radius(points, i, k):
+    """Squared distance to the k-th other point, excluded by index."""
+    others = [exact(points[i], p) for j, p in enumerate(points) if j != i]
+    return sorted(others)[k - 1]
+
+
+def counts_by_definition(ball, k, z, real, generated):
+    """How many real and generated fit points are near z, word by word from the definitions."""
+    to_real, to_generated = ([exact(z, p) for p in side] for side in (real, generated))
+    if ball is Ball.REFERENCE:
+        return [
+            sum(d <= own_radius(side, j, k) for j, d in enumerate(distances))
+            for side, distances in ((real, to_real), (generated, to_generated))
+        ]
+    if ball is Ball.MEAN:
+        means = [
+            math.fsum(math.sqrt(own_radius(side, j, k)) for j in range(len(side))) / len(side)
+            for side in (real, generated)
+        ]
+        return [
+            sum(math.sqrt(d) <= mean for d in distances)
+            for mean, distances in zip(means, (to_real, to_generated), strict=True)
+        ]
+    if ball is Ball.OPPOSITE:
+        radii = sorted(to_generated)[k - 1], sorted(to_real)[k - 1]
+    else:
+        radii = (sorted(to_real + to_generated)[k - 1],) * 2
+    return [
+        sum(d <= radius for d in distances)
+        for radius, distances in zip(radii, (to_real, to_generated), strict=True)
+    ]
+
+
+@given(pairs_with_k(), st.sampled_from([(64, 1024), (1, 1), (3, 2)]))
+def test_counts_without_a_split(pair, tiles):
+    real, generated, k = pair
+    found = measure(
+        fold_of(real, generated),
+        {(ball, k) for ball in Ball},
+        query_tile=tiles[0],
+        reference_tile=tiles[1],
+    )
+    assert found.is_real.tolist() == [True] * len(real) + [False] * len(generated)
+    for ball in Ball:
+        expected = [counts_by_definition(ball, k, z, real, generated) for z in [*real, *generated]]
+        assert found.counts[ball, k].tolist() == expected, ball
+
+
+@given(pairs_with_k())
+def test_counts_with_a_split(pair):
+    real, generated, _ = pair
+    fold = fold_of(real, generated, HoldOut())
+    fit_real, fit_generated, *evaluated = (
+        rows.tile(0, len(rows))
+        for rows in (
+            fold.real.fit,
+            fold.generated.fit,
+            fold.real.evaluated,
+            fold.generated.evaluated,
+        )
+    )
+    k = min(len(fit_real), len(fit_generated)) - 1
+    if k == 0:
+        return
+    found = measure(fold, {(ball, k) for ball in Ball})
+    for ball in Ball:
+        expected = [
+            counts_by_definition(ball, k, z, fit_real, fit_generated)
+            for side in evaluated
+            for z in side
+        ]
+        assert found.counts[ball, k].tolist() == expected, ball
+
+
+def test_radii_and_counts_agree_with_scikit_learn():
+    rng = np.random.default_rng(3)
+    real, generated = rng.normal(size=(300, 7)), rng.normal(0.4, 1, size=(200, 7))
+    found = measure(fold_of(real, generated), {(Ball.OPPOSITE, 6), (Ball.REFERENCE, 5)})
+    queries = np.concatenate([real, generated])
+    reach = [
+        NearestNeighbors(n_neighbors=6, algorithm="brute").fit(side).kneighbors(queries)[0][:, -1]
+        for side in (generated, real)
+    ]
+    np.testing.assert_allclose(
+        np.sqrt(found.squared_reach[Ball.OPPOSITE, 6]), np.stack(reach, 1), rtol=1e-12, atol=1e-7
+    )
+    radius = NearestNeighbors(n_neighbors=5).fit(real).kneighbors()[0][:, -1]
+    distance = np.linalg.norm(queries[:, None] - real, axis=2)
+    np.testing.assert_array_equal(
+        found.counts[Ball.REFERENCE, 5][:, 0], (distance <= radius * (1 + 1e-12)).sum(axis=1)
+    )
+
+
+def test_distances_are_added_one_by_one_in_order():
+    a, b = np.random.default_rng(0).normal(size=(2, 3, 50)) * 10.0 ** np.arange(-25, 25)
+    for x, row in zip(a, squared_distances(a, b), strict=True):
+        for y, found in zip(b, row, strict=True):
+            total = 0.0
+            for p, q in zip(x.tolist(), y.tolist(), strict=True):
+                total += (p - q) * (p - q)
+            assert found == total
+
+
+@pytest.mark.parametrize("tiles", [(1, 1), (7, 13), (64, 4096)])
+def test_tiles_change_nothing(tiles):
+    rng = np.random.default_rng(1)
+    real, generated = rng.normal(size=(90, 5)).astype(np.float32), rng.normal(size=(70, 5))
+    fold = fold_of(real, generated)
+    requests = {(ball, k) for ball in Ball for k in (1, 4, 20)}
+    expected = measure(fold, requests)
+    found = measure(fold, requests, query_tile=tiles[0], reference_tile=tiles[1])
+    for request in requests:
+        np.testing.assert_array_equal(found.counts[request], expected.counts[request])
+    for request, reach in expected.squared_reach.items():
+        np.testing.assert_array_equal(found.squared_reach[request], reach)
+
+
+def test_progress_reaches_the_end():
+    rng = np.random.default_rng(1)
+    fold = fold_of(rng.normal(size=(90, 5)), rng.normal(size=(70, 5)))
+    calls = []
+    for ball in Ball:
+        ReferenceEngine().measure(
+            fold.real,
+            fold.generated,
+            NeighborPlan(frozenset({(ball, 3)})),
+            threads=None,
+            progress=lambda done, total: calls.append((done, total)),
+        )
+        assert calls[-1][0] == calls[-1][1]
+    assert all(done <= total for done, total in calls)

@@ -1,0 +1,172 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import precall
+from precall.cli import main
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, mean in (("real", 0.0), ("generated", 0.7)):
+        np.save(tmp_path / f"{name}.npy", RNG.normal(mean, 1, size=(200, 3)))
+    return str(tmp_path / "real.npy"), str(tmp_path / "generated.npy")
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["precall", *arguments])
+        with pytest.raises(SystemExit) as end:
+            main()
+        captured = capsys.readouterr()
+        return end.value.code, captured.out, captured.err
+
+    return run
+
+
+def test_evaluate_prints_a_table(run, files):
+    code, out, err = run("evaluate", *files)
+    assert code == 0
+    assert err == ""
+    result = precall.evaluate(*files)
+    assert out == f"{result!r}\n"
+
+
+def test_json_on_stdout_is_alone(run, files):
+    code, out, err = run("evaluate", *files, "--json", "-", "--seed", "3")
+    assert code == 0
+    assert json.loads(out) == json.loads(precall.evaluate(*files, seed=3).to_json())
+    assert err.startswith("200 real and 200 generated samples")
+
+
+def test_json_to_a_file(run, files, tmp_path):
+    path = tmp_path / "result.json"
+    code, out, _ = run("evaluate", *files, "--json", str(path))
+    assert code == 0
+    assert "coverage" in out
+    assert precall.Evaluation.from_json(path).protocol.n == 200
+
+
+@pytest.mark.parametrize(
+    ("options", "split", "curves"),
+    [
+        (["--split"], "hold-out 0.5", {"ipr": 14, "coverage": 14, "knn": 14, "parzen": 14}),
+        (["--no-split", "--k", "4", "--estimator", "knn"], "none", {"knn": 4}),
+        (
+            ["--folds", "3", "--estimator", "ipr", "--estimator", "knn"],
+            "cross-fit 3",
+            {"ipr": 14, "knn": 14},
+        ),
+        (
+            ["--k", "sqrt", "--engine", "reference", "--threads", "1"],
+            "cross-fit 2",
+            {"ipr": 14, "coverage": 14, "knn": 14, "parzen": 14},
+        ),
+    ],
+)
+def test_options(run, files, options, split, curves):
+    code, out, _ = run("evaluate", *files, *options, "--json", "-")
+    protocol = json.loads(out)["protocol"]
+    assert code == 0
+    assert protocol["split"] == split
+    assert protocol["k"] == curves
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--k", "0"], "Invalid value for '--k': '0' is neither a positive integer nor 'sqrt'."),
+        (
+            ["--estimator", "fid"],
+            "Invalid value for --estimator: 'fid' is unknown; "
+            "choose from ipr, coverage, knn, parzen.",
+        ),
+        (
+            ["--k", "500"],
+            "k=500 needs at least 501 samples to fit on; "
+            "real has 200, of which the split leaves 100.",
+        ),
+        (["--split", "--folds", "3"], "--folds goes without --split and --no-split."),
+        (["--folds", "1"], "folds must be an integer of at least 2; got 1."),
+        (["--seed", "-4"], "seed must be an integer of at least 0; got -4."),
+        (["--engine", "warp"], "engine='warp' is unknown; choose from 'auto', 'reference'."),
+        (["--bogus"], "No such option '--bogus'."),
+    ],
+)
+def test_bad_options_end_with_one_line(run, files, options, message):
+    code, out, err = run("evaluate", *files, *options)
+    assert (code, out) == (2, "")
+    assert err == f"precall: {message}\n"
+
+
+def test_bad_files_end_with_one_line(run, files, tmp_path):
+    missing = str(tmp_path / "missing.npy")
+    code, out, err = run("evaluate", missing, files[1])
+    assert (code, out) == (2, "")
+    assert err == f"precall: real: cannot read {missing}: No such file or directory.\n"
+    code, out, err = run(
+        "evaluate", *files, "--json", str(tmp_path / "no" / "such" / "folder.json")
+    )
+    assert code == 2
+    assert err.count("\n") == 1
+    code, _, err = run("evaluate")
+    assert (code, err) == (2, "precall: Missing argument 'REAL'.\n")
+    code, _, err = run("frobnicate")
+    assert (code, err) == (2, "precall: No such command 'frobnicate'.\n")
+
+
+def test_help_shows_an_example(run):
+    code, out, _ = run()
+    assert code == 0
+    assert "evaluate" in out
+    for command in ("evaluate", "demo"):
+        code, out, _ = run(command, "--help")
+        assert code == 0
+        assert f"precall {command}" in out.split("Example:")[1]
+    assert run("--version")[1] == f"precall {precall.__version__}\n"
+
+
+def test_demo(run, tmp_path):
+    code, out, _ = run("demo", "--out", str(tmp_path / "demo"))
+    assert code == 0
+    left = sorted(path.name for path in (tmp_path / "demo").iterdir())
+    assert left == [
+        "curves.png",
+        "drops-7-8-and-9.json",
+        "invents-blurs.json",
+        "perfect.json",
+        "re-weights.json",
+    ]
+    assert out.endswith(f"Picture: {tmp_path / 'demo' / 'curves.png'}\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends a POSIX signal")
+def test_interruption_leaves_nothing_behind(tmp_path):
+    for name in ("real", "generated"):
+        np.save(tmp_path / f"{name}.npy", RNG.normal(size=(20_000, 64)))
+    command = [
+        sys.executable,
+        "-m",
+        "precall",
+        "evaluate",
+        "real.npy",
+        "generated.npy",
+        "--json",
+        "out.json",
+    ]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert err.strip() == "precall: interrupted"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["generated.npy", "real.npy"]
