@@ -98,7 +98,7 @@ def test_options(run, files, options, split, curves):
         (["--split", "--folds", "3"], "--folds goes without --split and --no-split."),
         (["--folds", "1"], "folds must be an integer of at least 2; got 1."),
         (["--seed", "-4"], "seed must be an integer of at least 0; got -4."),
-        (["--engine", "warp"], "engine='warp' is unknown; choose from 'auto', 'reference'."),
+        (["--engine", "warp"], "engine='warp' is unknown; choose from 'auto', 'cpu', 'reference'."),
         (["--bogus"], "No such option '--bogus'."),
     ],
 )

@@ -87,7 +87,7 @@ def test_the_protocol_says_everything():
     assert protocol.k == dict.fromkeys(NEIGHBOR_ESTIMATORS, 14)
     assert (protocol.split, protocol.seed) == ("cross-fit 2", 3)
     assert protocol.tie_rule == "distance <= radius"
-    assert protocol.engine == "reference"
+    assert protocol.engine == "cpu"
     assert protocol.sources == {"real": "numpy.ndarray", "generated": "numpy.ndarray"}
     assert len(set(protocol.fingerprints.values())) == 2
     assert protocol.versions["precall"] == precall.__version__
@@ -168,7 +168,7 @@ REFUSED = {
     },
     "estimators must be a list of names or estimator objects; got 'knn'.": {"estimators": "knn"},
     "estimators names KNN(k=14) twice.": {"estimators": ["knn", "knn"]},
-    "engine='warp' is unknown; choose from 'auto', 'reference'.": {"engine": "warp"},
+    "engine='warp' is unknown; choose from 'auto', 'cpu', 'reference'.": {"engine": "warp"},
     "seed must be an integer of at least 0; got -1.": {"seed": -1},
     "seed must be an integer of at least 0; got None.": {"seed": None},
     "threads must be an integer of at least 1; got 0.": {"threads": 0},

@@ -6,7 +6,7 @@ four balls. All balls are closed: distance ≤ radius.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Self, TypeVar
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 __all__ = ["Ball", "Nearest", "NeighborPlan", "NeighborStatistics", "Request"]
 
 
+K = TypeVar("K")
 T = TypeVar("T", bound=np.generic)
 
 
@@ -44,11 +45,16 @@ Request = tuple[Ball, int]  # the ball and its k
 class NeighborPlan:
     """The counts that are needed. Several plans are united into one, so that they share a sweep."""
 
-    requests: frozenset[Request] = frozenset()
+    requests: frozenset[Request] = frozenset()  # references of both classes, near each query
+    cross_ks: frozenset[int] = frozenset()  # k of balls between the classes; only without a split
 
     def union(self, plans: Iterable[Self]) -> Self:
         """Return one plan that answers this and all of ``plans``."""
-        return type(self)(self.requests.union(*(plan.requests for plan in plans)))
+        plans = [self, *plans]
+        return type(self)(
+            frozenset().union(*(plan.requests for plan in plans)),
+            frozenset().union(*(plan.cross_ks for plan in plans)),
+        )
 
     def ks(self, *balls: Ball) -> tuple[int, ...]:
         """Return every k asked for with one of ``balls``, smallest first."""
@@ -57,7 +63,7 @@ class NeighborPlan:
     @property
     def radius_ks(self) -> tuple[int, ...]:
         """Each k for which the references' own radii are needed before anything is counted."""
-        return self.ks(Ball.REFERENCE, Ball.MEAN)
+        return tuple(sorted({*self.ks(Ball.REFERENCE, Ball.MEAN), *self.cross_ks}))
 
     @property
     def reach_ks(self) -> tuple[int, ...]:
@@ -112,14 +118,21 @@ class NeighborStatistics:
     squared_reach: Mapping[Request, NDArray[np.float64]]
     # each (n_queries, 2): the squared radius around the query within which real and generated
     # references were counted; only for the balls OPPOSITE and UNION
+    cross: Mapping[int, NDArray[np.int64]] = field(default_factory=dict)
+    # for each k (n_queries, 2): references of the other class whose own k-ball holds the query, and
+    # references of the other class in the query's own k-ball
 
     def merge(self, other: Self) -> Self:
         """Combine with the counts over other references, for the same queries and radii."""
         for request, reach in self.squared_reach.items():
             if not np.array_equal(reach, other.squared_reach[request]):
                 raise ValueError("only counts within the same radii can be added up")
-        counts = {request: count + other.counts[request] for request, count in self.counts.items()}
-        return type(self)(self.is_real, counts, self.squared_reach)
+        return type(self)(
+            self.is_real,
+            {request: count + other.counts[request] for request, count in self.counts.items()},
+            self.squared_reach,
+            {k: count + other.cross[k] for k, count in self.cross.items()},
+        )
 
     @classmethod
     def concat(cls, parts: Sequence[Self]) -> Self:
@@ -128,11 +141,9 @@ class NeighborStatistics:
             np.concatenate([part.is_real for part in parts]),
             _concat_each([part.counts for part in parts]),
             _concat_each([part.squared_reach for part in parts]),
+            _concat_each([part.cross for part in parts]),
         )
 
 
-def _concat_each(
-    parts: Iterable[Mapping[Request, NDArray[T]]],
-) -> dict[Request, NDArray[T]]:
-    parts = list(parts)
-    return {request: np.concatenate([part[request] for part in parts]) for request in parts[0]}
+def _concat_each(parts: Sequence[Mapping[K, NDArray[T]]]) -> dict[K, NDArray[T]]:
+    return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}

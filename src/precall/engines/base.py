@@ -1,19 +1,26 @@
 """What an engine is, and how one is chosen."""
 
+import math
+import os
 from collections.abc import Callable
 from importlib import import_module
+from threading import Lock
 from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from precall.errors import InputError
 from precall.neighbors import NeighborPlan, NeighborStatistics
 from precall.split import FitEval
 
-__all__ = ["Engine", "Progress", "choose_engine"]
+__all__ = ["Engine", "Meter", "Progress", "choose_engine", "mean_radius", "n_threads"]
 
 Progress = Callable[[int, int], None]  # called with the work done so far and the work in all
 
-_ENGINES = {"reference": "ReferenceEngine"}  # module in this package -> class
-_BEST_FIRST = ("reference",)
+_ENGINES = {"cpu": "CpuEngine", "reference": "ReferenceEngine"}  # module -> class
+_BEST = "cpu"
+_THREADS_VARIABLE = "PRECALL_NUM_THREADS"
 
 
 class Engine(Protocol):
@@ -49,9 +56,50 @@ class Engine(Protocol):
 def choose_engine(name: str) -> Engine:
     """Return the engine called ``name``; only ``"auto"`` chooses for the caller."""
     if name == "auto":
-        name = _BEST_FIRST[0]
+        name = _BEST
     if name not in _ENGINES:
         known = ", ".join(repr(known) for known in ("auto", *_ENGINES))
         raise InputError(f"engine={name!r} is unknown; choose from {known}.")
     engine: Engine = getattr(import_module(f"precall.engines.{name}"), _ENGINES[name])()
     return engine
+
+
+def mean_radius(squared_radii: NDArray[np.float64]) -> float:
+    """Mean of the radii, summed without rounding error so that no order of rows matters."""
+    return math.fsum(np.sqrt(squared_radii)) / len(squared_radii)
+
+
+def n_threads(threads: int | None) -> int:
+    """Settle the number of threads: the argument, the environment, or one a core."""
+    if threads is not None:
+        return threads
+    variable = os.environ.get(_THREADS_VARIABLE, "")
+    if variable and not (variable.isascii() and variable.isdigit() and int(variable) > 0):
+        raise InputError(f"{_THREADS_VARIABLE} must be a positive integer; got {variable!r}.")
+    if variable:
+        return int(variable)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Meter:
+    """Turns pairs of rows compared, by any thread, into calls of ``progress``."""
+
+    def __init__(self, real: FitEval, generated: FitEval, plan: NeighborPlan, progress: Progress):
+        n_fit = len(real.fit) + len(generated.fit)
+        n_eval = len(real.evaluated) + len(generated.evaluated)
+        self._total = n_eval * n_fit * (bool(plan.reach_ks) + bool(plan.requests))
+        if plan.radius_ks:
+            self._total += len(real.fit) ** 2 + len(generated.fit) ** 2
+        if plan.cross_ks:
+            self._total += len(real.fit) * len(generated.fit)
+        self._done = 0
+        self._progress = progress
+        self._lock = Lock()
+
+    def advance(self, n_pairs: int) -> None:
+        """Report that this many more pairs were compared."""
+        with self._lock:
+            self._done += n_pairs
+            self._progress(self._done, self._total)

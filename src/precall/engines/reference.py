@@ -4,13 +4,12 @@ Two sweeps. The first finds how far balls reach, the second counts who is inside
 O(tile · n), never O(n · m).
 """
 
-import math
 from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.engines.base import Progress
+from precall.engines.base import Meter, Progress, mean_radius
 from precall.features import Rows
 from precall.neighbors import Ball, Nearest, NeighborPlan, NeighborStatistics, Request
 from precall.split import FitEval
@@ -18,6 +17,7 @@ from precall.split import FitEval
 __all__ = ["ReferenceEngine", "squared_distances"]
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 Radii = dict[int, Floats]  # k -> (n_references,) squared radius of each reference's own ball
 
 _QUERY_TILE = 64
@@ -71,21 +71,27 @@ class ReferenceEngine:
         progress: Progress,
     ) -> NeighborStatistics:
         """See :meth:`precall.engines.Engine.measure`; ``threads`` is ignored."""
-        report = _Reporter(real, generated, plan, progress)
+        meter = Meter(real, generated, plan, progress)
         references = (real.fit, generated.fit)
-        radii = [self._own_radii(rows, plan.radius_ks, report) for rows in references]
+        radii = [self._own_radii(rows, plan.radius_ks, meter) for rows in references]
         parts = []
-        for is_real, queries in ((True, real.evaluated), (False, generated.evaluated)):
-            for tile in queries.tiles(self.query_tile):
-                tile = tile.astype(np.float64)
-                reach = self._reach(tile, references, plan, report)
-                labels = np.full(len(tile), is_real)
+        for c, queries in enumerate((real.evaluated, generated.evaluated)):
+            for start in range(0, len(queries), self.query_tile):
+                tile = queries.tile(start, start + self.query_tile).astype(np.float64)
+                labels = np.full(len(tile), c == 0)
+                reach = self._reach(tile, references, plan, meter)
+                own = {k: radii[c][k][start : start + len(tile)] for k in plan.cross_ks}
                 over_classes = [
                     NeighborStatistics(
-                        labels, self._count(tile, references, radii, c, plan, reach, report), reach
+                        labels,
+                        self._count(tile, references[other], radii[other], other, reach, plan),
+                        reach,
+                        self._cross(tile, references[other], radii[other], own, c != other),
                     )
-                    for c in (0, 1)
+                    for other in (0, 1)
                 ]
+                meter.advance(len(tile) * sum(map(len, references)) * bool(plan.requests))
+                meter.advance(len(tile) * len(references[1]) * bool(plan.cross_ks) * (c == 0))
                 parts.append(reduce(NeighborStatistics.merge, over_classes))
         return NeighborStatistics.concat(parts)
 
@@ -97,7 +103,7 @@ class ReferenceEngine:
             nearest = nearest.merge(Nearest.among(squared, depth))
         return nearest
 
-    def _own_radii(self, rows: Rows, ks: tuple[int, ...], report: "_Reporter") -> Radii:
+    def _own_radii(self, rows: Rows, ks: tuple[int, ...], meter: Meter) -> Radii:
         """Squared distance of every reference to its k-th neighbour in its class, less itself.
 
         A point is among its own class at distance 0, so that neighbour is the (k + 1)-th nearest.
@@ -108,7 +114,7 @@ class ReferenceEngine:
         for tile in rows.tiles(self.query_tile):
             nearest = self._nearest(tile.astype(np.float64), rows, max(ks) + 1)
             found.append([nearest.kth(k + 1) for k in ks])
-            report.advance(len(tile) * len(rows))
+            meter.advance(len(tile) * len(rows))
         return {
             k: np.concatenate(part) for k, part in zip(ks, zip(*found, strict=True), strict=True)
         }
@@ -118,7 +124,7 @@ class ReferenceEngine:
         queries: Floats,
         references: tuple[Rows, Rows],
         plan: NeighborPlan,
-        report: "_Reporter",
+        meter: Meter,
     ) -> dict[Request, Floats]:
         """Squared radius around each query, for each ball that is centred on it: (q, 2)."""
         if not plan.reach_ks:
@@ -126,7 +132,7 @@ class ReferenceEngine:
         depth = max(plan.reach_ks)
         real, generated = (self._nearest(queries, rows, depth) for rows in references)
         union = real.merge(generated)
-        report.advance(len(queries) * sum(map(len, references)))
+        meter.advance(len(queries) * sum(map(len, references)))
         reach: dict[Request, Floats] = {}
         for ball, k in plan.requests:
             if ball is Ball.OPPOSITE:
@@ -138,53 +144,42 @@ class ReferenceEngine:
     def _count(
         self,
         queries: Floats,
-        references: tuple[Rows, Rows],
-        radii: list[Radii],
+        references: Rows,
+        radii: Radii,
         c: int,
-        plan: NeighborPlan,
         reach: dict[Request, Floats],
-        report: "_Reporter",
-    ) -> dict[Request, NDArray[np.int64]]:
+        plan: NeighborPlan,
+    ) -> dict[Request, Counts]:
         """Count the references of class ``c`` near each query; the other column stays 0."""
         counts = {request: np.zeros((len(queries), 2), np.int64) for request in plan.requests}
         if not counts:
             return counts
-        mean_radius = {k: _mean_radius(squared) for k, squared in radii[c].items()}
-        for start in range(0, len(references[c]), self.reference_tile):
-            tile = references[c].tile(start, start + self.reference_tile).astype(np.float64)
+        mean = {k: mean_radius(radii[k]) for k in plan.ks(Ball.MEAN)}
+        for start in range(0, len(references), self.reference_tile):
+            tile = references.tile(start, start + self.reference_tile).astype(np.float64)
             squared = squared_distances(queries, tile)
             for (ball, k), count in counts.items():
                 if ball is Ball.REFERENCE:
-                    inside = squared <= radii[c][k][start : start + len(tile)]
+                    inside = squared <= radii[k][start : start + len(tile)]
                 elif ball is Ball.MEAN:
-                    inside = np.sqrt(squared) <= mean_radius[k]
+                    inside = np.sqrt(squared) <= mean[k]
                 else:
                     inside = squared <= reach[ball, k][:, c, None]
                 count[:, c] += np.count_nonzero(inside, axis=1)
-        report.advance(len(queries) * len(references[c]))
         return counts
 
-
-def _mean_radius(squared_radii: Floats) -> float:
-    """Mean of the radii, summed without rounding error so that no order of rows matters."""
-    return math.fsum(np.sqrt(squared_radii)) / len(squared_radii)
-
-
-class _Reporter:
-    """Turns pairs of rows compared into calls of ``progress``."""
-
-    def __init__(
-        self, real: FitEval, generated: FitEval, plan: NeighborPlan, progress: Progress
-    ) -> None:
-        n_fit = len(real.fit) + len(generated.fit)
-        n_eval = len(real.evaluated) + len(generated.evaluated)
-        n_sweeps = 1 + bool(plan.reach_ks)
-        self.total = n_sweeps * n_eval * n_fit
-        if plan.radius_ks:
-            self.total += len(real.fit) ** 2 + len(generated.fit) ** 2
-        self.done = 0
-        self.progress = progress
-
-    def advance(self, n_pairs: int) -> None:
-        self.done += n_pairs
-        self.progress(self.done, self.total)
+    def _cross(
+        self, queries: Floats, references: Rows, radii: Radii, own: Radii, is_other_class: bool
+    ) -> dict[int, Counts]:
+        """Count who holds the queries in their own balls, and whom the queries hold in theirs."""
+        counts = {k: np.zeros((len(queries), 2), np.int64) for k in own}
+        if not counts or not is_other_class:
+            return counts
+        for start in range(0, len(references), self.reference_tile):
+            tile = references.tile(start, start + self.reference_tile).astype(np.float64)
+            squared = squared_distances(queries, tile)
+            for k, count in counts.items():
+                holders = squared <= radii[k][start : start + len(tile)]
+                held = squared <= own[k][:, None]
+                count += np.stack([holders.sum(axis=1), held.sum(axis=1)], axis=1)
+        return counts

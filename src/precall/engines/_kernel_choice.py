@@ -1,0 +1,50 @@
+"""Which tile kernels there are, and which of them this machine can run."""
+
+from typing import NamedTuple
+
+import llvmlite.binding as llvm
+
+from precall.errors import InputError
+
+__all__ = ["AVX2", "AVX512", "KERNELS", "Kernel", "best_kernel", "is_supported"]
+
+AVX512, AVX2, PORTABLE = 0, 1, 2
+
+
+class Kernel(NamedTuple):
+    """A tile kernel: ``code`` is what the jitted functions branch on."""
+
+    name: str
+    code: int
+    rows: int  # rows of A per panel
+    cols: int  # rows of B per panel, at most 32 (a hit mask is one uint32)
+    cpu: str  # LLVM target the code is generated for
+    needs: tuple[str, ...]  # CPU features, by their LLVM names
+
+
+_V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")  # what x86-64-v3 adds to v2
+_V4 = ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")  # and v4 to v3
+
+KERNELS = {
+    "avx512": Kernel("avx512", AVX512, 12, 32, "x86-64-v4", (*_V3, *_V4, "avx512vnni")),
+    "avx2": Kernel("avx2", AVX2, 6, 16, "x86-64-v3", _V3),
+    "portable": Kernel("portable", PORTABLE, 8, 32, "", ()),
+}
+
+
+def is_supported(kernel: Kernel) -> bool:
+    """Tell whether this machine has the CPU features that the kernel needs."""
+    if not kernel.needs:
+        return True
+    features: dict[str, bool] = llvm.get_host_cpu_features()
+    return all(features.get(feature, False) for feature in kernel.needs)
+
+
+def best_kernel(name: str | None = None) -> Kernel:
+    """Return the fastest supported kernel, or the one that is named."""
+    if name is None:
+        return next(kernel for kernel in KERNELS.values() if is_supported(kernel))
+    kernel = KERNELS[name]
+    if not is_supported(kernel):
+        raise InputError(f"kernel={name!r} needs a CPU with {', '.join(kernel.needs)}.")
+    return kernel
