@@ -21,7 +21,8 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.dev  ## speed as ratios, side by side with a bare matrix product
+bench: $(VENV)/.dev  ## speed as ratios, side by side with a bare matrix product and with peers
+	$(PIP) --editable '.[bench]'
 	$(BIN)/python -m benchmarks
 
 clean:

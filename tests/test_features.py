@@ -131,13 +131,11 @@ def test_different_feature_counts():
 
 
 def test_fingerprints_are_of_values_in_order():
-    fingerprint = FeatureSet.of(MANY.astype(np.float32), "real").fingerprint
-    same = MANY.astype(np.float32).astype(np.float64)
-    assert FeatureSet.of(same, "generated").fingerprint == fingerprint
-    assert FeatureSet.of(same[::-1], "real").fingerprint != fingerprint
-    assert FeatureSet.of(same.reshape(600, 6), "real").fingerprint != fingerprint
-    zeros = np.zeros((2, 2))
-    assert FeatureSet.of(-zeros, "real").fingerprint == FeatureSet.of(zeros, "real").fingerprint
+    fingerprint = FeatureSet.of(MANY, "real").fingerprint
+    assert FeatureSet.of(MANY.copy(order="F"), "generated").fingerprint == fingerprint
+    assert FeatureSet.of(MANY[::-1], "real").fingerprint != fingerprint
+    assert FeatureSet.of(MANY.reshape(600, 6), "real").fingerprint != fingerprint
+    assert FeatureSet.of(MANY.astype(np.float32), "real").fingerprint != fingerprint
 
 
 def test_selections_are_read_in_tiles():
@@ -176,9 +174,17 @@ def test_caveat_constant_columns():
 
 
 def test_caveat_same_array_twice():
-    assert said(MANY, MANY.copy()) == [
-        "real and generated are the same array; was one of the two passed twice by mistake?"
-    ]
+    single = MANY.astype(np.float32)
+    for one, other in ((MANY, MANY.copy()), (single, single.astype(np.float64))):
+        assert said(one, other) == [
+            "real and generated are the same array; was one of the two passed twice by mistake?"
+        ]
+
+
+def test_a_sign_of_zero_makes_no_other_row():
+    real, generated = MANY.copy(), OTHER.copy()
+    real[3], generated[8] = 0.0, -0.0
+    assert said(real, generated)[0].startswith("1 of the 1100 rows of generated are exact copies")
 
 
 def test_caveat_shared_rows():

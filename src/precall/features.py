@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -74,8 +74,7 @@ class FeatureSet:
     rows: Rows
     role: str
     source: str
-    fingerprint: str  # of the values and their order; the same for float32 and float64 copies
-    row_keys: NDArray[np.uint64] = field(repr=False)  # (n,), equal where rows are equal
+    fingerprint: str  # of shape, precision and values
     n_constant: int  # features with one value throughout
 
     @classmethod
@@ -85,8 +84,8 @@ class FeatureSet:
             return replace(data, role=role)
         array, source = to_array(data, role)
         rows = Rows(_widen(_check_shape(array, role), role))
-        fingerprint, row_keys, n_constant = _inspect(rows, role)
-        return cls(rows, role, source, fingerprint, row_keys, n_constant)
+        fingerprint, n_constant = _inspect(rows, role)
+        return cls(rows, role, source, fingerprint, n_constant)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -119,14 +118,16 @@ def check_same_features(real: FeatureSet, generated: FeatureSet) -> None:
 def caveats(real: FeatureSet, generated: FeatureSet) -> list[str]:
     """Say what about the two sets makes their comparison doubtful, one sentence each."""
     found = []
-    for features in (real, generated):
+    dtype = np.promote_types(real.dtype, generated.dtype)
+    real_keys, generated_keys = (_row_keys(features.rows, dtype) for features in (real, generated))
+    for features, keys in ((real, real_keys), (generated, generated_keys)):
         n = len(features)
         if n < _FEW_SAMPLES:
             found.append(
                 f"{features.role} has only {n} samples; below {_FEW_SAMPLES} every estimate is "
                 "noisy and neighbour curves are biased upwards."
             )
-        n_repeated = n - len(np.unique(features.row_keys))
+        n_repeated = n - len(np.unique(keys))
         if n_repeated >= max(2, _MANY_DUPLICATES * n):
             found.append(
                 f"{n_repeated} of the {n} rows of {features.role} repeat an earlier row exactly; "
@@ -137,12 +138,12 @@ def caveats(real: FeatureSet, generated: FeatureSet) -> list[str]:
                 f"{features.n_constant} of the {features.n_features} features of {features.role} "
                 "are constant; is the extractor saturated or the input padded?"
             )
-    if real.fingerprint == generated.fingerprint:
+    if np.array_equal(real_keys, generated_keys):
         found.append(
             "real and generated are the same array; was one of the two passed twice by mistake?"
         )
     else:
-        n_shared = int(np.isin(generated.row_keys, real.row_keys).sum())
+        n_shared = int(np.isin(generated_keys, real_keys).sum())
         if n_shared:
             found.append(
                 f"{n_shared} of the {len(generated)} rows of generated are exact copies of rows of "
@@ -196,26 +197,20 @@ def _widen(array: NDArray[Any], role: str) -> FloatRows:
     return array.astype(target, copy=False)
 
 
-def _inspect(rows: Rows, role: str) -> tuple[str, NDArray[np.uint64], int]:
-    """Read everything once: finiteness and size, a key a row, the fingerprint, constant columns."""
-    tile_rows = max(1, _TILE_BYTES // (8 * rows.n_features))
+def _inspect(rows: Rows, role: str) -> tuple[str, int]:
+    """Read everything once: is it finite, its fingerprint, and how many columns are constant."""
     first = rows.tile(0, 1)[0]
     varies = np.zeros(rows.n_features, dtype=bool)
     n_bad, first_bad, start = 0, -1, 0
-    digest = hashlib.blake2b(f"{len(rows)}x{rows.n_features}".encode(), digest_size=16)
-    keys = np.empty(len(rows), dtype=np.uint64)
-    for tile in rows.tiles(tile_rows):
+    digest = hashlib.sha256(f"{len(rows)}x{rows.n_features} {rows.array.dtype.name}".encode())
+    for tile in rows.tiles(_tile_rows(rows)):
         finite = np.isfinite(tile)
         if not finite.all():
             if n_bad == 0:
                 first_bad = start + int(np.argmin(finite.all(axis=1)))
             n_bad += int(np.count_nonzero(~finite))
         varies |= (tile != first).any(axis=0)
-        values = np.ascontiguousarray(tile, dtype="<f8") + 0.0  # -0.0 and 0.0 are one value
-        for row, value in enumerate(values, start):
-            key = hashlib.blake2b(value.data, digest_size=16).digest()
-            digest.update(key)
-            keys[row] = int.from_bytes(key[:8], "little")
+        digest.update(np.ascontiguousarray(tile).view(np.uint8).data)
         start += len(tile)
     if n_bad:
         values_are = "value that is" if n_bad == 1 else "values that are"
@@ -223,14 +218,28 @@ def _inspect(rows: Rows, role: str) -> tuple[str, NDArray[np.uint64], int]:
             f"{role} holds {n_bad} {values_are} NaN or infinite, the first in row {first_bad}. "
             "Drop these rows or mend the extractor."
         )
-    _check_magnitude(rows, role, tile_rows)
-    return digest.hexdigest(), keys, int(np.count_nonzero(~varies))
+    _check_magnitude(rows, role)
+    return digest.hexdigest()[:32], int(np.count_nonzero(~varies))
 
 
-def _check_magnitude(rows: Rows, role: str, tile_rows: int) -> None:
+def _row_keys(rows: Rows, dtype: np.dtype[Any]) -> NDArray[np.int64]:
+    """A number for each row, equal where rows are equal (and else only by a freak of chance)."""
+    width = rows.n_features * dtype.itemsize
+    keys = []
+    for tile in rows.tiles(_tile_rows(rows)):
+        values = memoryview((tile.astype(dtype) + 0.0).tobytes())  # -0.0 and 0.0 are one value
+        keys += [hash(values[at : at + width]) for at in range(0, len(values), width)]
+    return np.array(keys, dtype=np.int64)
+
+
+def _tile_rows(rows: Rows) -> int:
+    return max(1, _TILE_BYTES // (8 * rows.n_features))
+
+
+def _check_magnitude(rows: Rows, role: str) -> None:
     if rows.array.dtype == np.float32:
         return
-    largest = max(float(np.abs(tile).max()) for tile in rows.tiles(tile_rows))
+    largest = max(float(np.abs(tile).max()) for tile in rows.tiles(_tile_rows(rows)))
     if largest > _LARGEST_MAGNITUDE:
         raise InputError(
             f"{role} holds values up to {largest:.3g}; above {_LARGEST_MAGNITUDE:g} squared "

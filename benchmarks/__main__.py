@@ -1,0 +1,108 @@
+"""``python -m benchmarks``: print the tables and write ``benchmarks/results.md``."""
+
+import argparse
+import platform
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from tabulate import tabulate
+
+from benchmarks import contenders
+from benchmarks.measuring import extra_memory, interleaved, samples
+from precall.engines._kernel_choice import best_kernel
+
+RESULTS = Path(__file__).with_name("results.md")
+
+
+def four_numbers(n, d, k, rounds, with_peers=True):
+    """(a): the four numbers of prdc, by everyone."""
+    real, generated = samples(n, d)
+    product = np.empty((n, n), np.float32)
+    functions = {
+        "unit (sgemm)": lambda: contenders.unit(real, generated, k, product),
+        "precall": lambda: contenders.precall_four(real, generated, k),
+    }
+    peers = contenders.installed_peers() if with_peers else {}
+    functions |= {name: partial(peer, real, generated, k) for name, peer in peers.items()}
+    seconds = interleaved(functions, rounds)
+    for peer in peers.values():  # everyone must have computed the same thing
+        ours, theirs = contenders.precall_four(real, generated, k), peer(real, generated, k)
+        assert all(abs(ours[name] - theirs[name]) < 2e-3 for name in ours), (ours, theirs)
+    measured = {"precall": contenders.precall_four, **peers}
+    memory = {name: extra_memory(function, n, d, k) for name, function in measured.items()}
+    unit, ours = seconds["unit (sgemm)"], seconds["precall"]
+    rows = [
+        [name, f"{s:.3f}", f"{s / unit:.2f}", f"{s / ours:.1f}", f"{memory.get(name, 0):.0f}"]
+        for name, s in seconds.items()
+    ]
+    headings = ["", "seconds", "units", "times precall", "extra MB"]
+    return f"### (a) n = m = {n}, d = {d}, k = {k}\n\n" + tabulate(rows, headings, "github")
+
+
+def everything(n, d, rounds):
+    """(b) against (a) at k = 100."""
+    real, generated = samples(n, d)
+    product = np.empty((n, n), np.float32)
+    seconds = interleaved(
+        {
+            "unit (sgemm)": lambda: contenders.unit(real, generated, 0, product),
+            "(a) at k = 100": lambda: contenders.precall_four(real, generated, 100),
+            "(b) four curves and all scores": lambda: contenders.precall_all(real, generated, 0),
+        },
+        rounds,
+    )
+    unit, four, _ = seconds.values()
+    rows = [[name, f"{s:.3f}", f"{s / unit:.2f}", f"{s / four:.2f}"] for name, s in seconds.items()]
+    headings = ["", "seconds", "units", "times (a)"]
+    return f"### (b) n = m = {n}, d = {d}\n\n" + tabulate(rows, headings, "github")
+
+
+def growth(sizes, d, k, rounds):
+    """Seconds of (a) as n doubles."""
+    seconds = []
+    for n in sizes:
+        real, generated = samples(n, d)
+        run = partial(contenders.precall_four, real, generated, k)
+        seconds.append(interleaved({"precall": run}, rounds)["precall"])
+    rows = [
+        [n, f"{s:.3f}", f"{s / before:.2f}" if before else ""]
+        for n, s, before in zip(sizes, seconds, [None, *seconds], strict=False)
+    ]
+    headings = ["n = m", "seconds", "times the size before"]
+    return f"### Growth: d = {d}, k = {k}\n\n" + tabulate(rows, headings, "github")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
+    quick = parser.parse_args().quick
+    n, large = (1000, 3000) if quick else (10_000, 50_000)
+    rounds = 3 if quick else 5
+    sections = [
+        "# Benchmarks\n\nWritten by `make bench`. Times are medians of interleaved rounds on one "
+        "machine; compare ratios, not seconds. One unit is one n × m × d product of single "
+        "precision by NumPy's BLAS.\n\n"
+        f"Machine: {platform.machine()}, {contenders.n_cores()} cores, kernel "
+        f"{best_kernel().name}, Python {platform.python_version()}, NumPy {np.__version__}."
+    ]
+    tasks = [
+        partial(four_numbers, n, 64, 5, rounds),
+        partial(four_numbers, n, 64, 100, rounds),
+        partial(four_numbers, n, 2048, 5, 3),
+        partial(four_numbers, n, 2048, 100, 3),
+        partial(everything, n, 64, rounds),
+        partial(everything, n, 2048, 3),
+        partial(four_numbers, large, 64, 5, 3, with_peers=False),
+        partial(growth, [n // 2, n, 2 * n, 4 * n], 64, 5, 3),
+    ]
+    for task in tasks:
+        sections.append(task())
+        print(sections[-1], flush=True, end="\n\n")
+    if not quick:
+        RESULTS.write_text("\n\n".join(sections) + "\n", encoding="utf-8")
+        print(f"Written to {RESULTS}")
+
+
+if __name__ == "__main__":
+    main()

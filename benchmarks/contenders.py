@@ -1,0 +1,139 @@
+"""Ways to the same four numbers: precision, recall, density and coverage at one k.
+
+Each takes real, generated (float32, n × d) and k. Peers that are not installed are left out.
+"""
+
+import contextlib
+import importlib.util
+import io
+import os
+
+import numpy as np
+
+import precall
+from precall.engines.cpu import CpuEngine
+from precall.features import FeatureSet
+from precall.neighbors import NeighborPlan
+from precall.split import NoSplit
+
+BLOCK = 2000  # rows that the blocked peers compare at a time
+
+
+def unit(real, generated, k, out=None):
+    """One n × m × d product of single precision: what looks like the floor."""
+    return np.matmul(real, generated.T, out=out)
+
+
+def precall_four(real, generated, k):
+    sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
+    (fold,) = NoSplit().folds(*sets, seed=0)
+    plan = NeighborPlan(cross_ks=frozenset({k}))
+    found = CpuEngine().measure(
+        fold.real, fold.generated, plan, threads=None, progress=lambda done, total: None
+    )
+    held_by, holds = found.cross[k].T
+    is_real = found.is_real
+    return {
+        "precision": (held_by[~is_real] > 0).mean(),
+        "recall": (held_by[is_real] > 0).mean(),
+        "density": held_by[~is_real].mean() / k,
+        "coverage": (holds[is_real] > 0).mean(),
+    }
+
+
+def precall_all(real, generated, k):
+    """All four curves by cross-fitting, and the counts behind every score at three k."""
+    sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
+    precall.evaluate(*sets)
+    (fold,) = NoSplit().folds(*sets, seed=0)
+    plan = NeighborPlan(cross_ks=frozenset({3, 5, 9}))
+    CpuEngine().measure(
+        fold.real, fold.generated, plan, threads=None, progress=lambda done, total: None
+    )
+
+
+def prdc(real, generated, k):
+    from prdc import compute_prdc
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        return compute_prdc(real, generated, k)
+
+
+def scikit_learn(real, generated, k):
+    """Brute-force neighbours: radii, and counts within them."""
+    from sklearn.neighbors import NearestNeighbors
+
+    real_index = NearestNeighbors(algorithm="brute", n_jobs=-1).fit(real)
+    generated_index = NearestNeighbors(algorithm="brute", n_jobs=-1).fit(generated)
+    real_radii = real_index.kneighbors(n_neighbors=k)[0][:, -1]
+    generated_radii = generated_index.kneighbors(n_neighbors=k)[0][:, -1]
+    return _four(_blocks_of_numpy(real, generated), real_radii, generated_radii, k)
+
+
+def torch_fidelity_way(real, generated, k):
+    """Blocked ``torch.cdist`` and ``kthvalue``, as torch-fidelity does it."""
+    import torch
+
+    x, y = torch.from_numpy(real), torch.from_numpy(generated)
+
+    def radii(rows):
+        return torch.cat([torch.cdist(b, rows).kthvalue(k + 1).values for b in rows.split(BLOCK)])
+
+    blocks = ((torch.cdist(b, y)).numpy() for b in x.split(BLOCK))
+    return _four(blocks, radii(x).numpy(), radii(y).numpy(), k)
+
+
+def faiss_flat(real, generated, k):
+    """An exact flat index for the radii."""
+    import faiss
+
+    def radii(rows):
+        index = faiss.IndexFlatL2(rows.shape[1])
+        index.add(rows)
+        return np.sqrt(index.search(rows, k + 1)[0][:, -1])
+
+    return _four(_blocks_of_numpy(real, generated), radii(real), radii(generated), k)
+
+
+def _blocks_of_numpy(real, generated):
+    squares = (generated**2).sum(axis=1)
+    for start in range(0, len(real), BLOCK):
+        block = real[start : start + BLOCK]
+        squared = (block**2).sum(axis=1)[:, None] + squares - 2 * block @ generated.T
+        yield np.sqrt(np.maximum(squared, 0))
+
+
+def _four(blocks, real_radii, generated_radii, k):
+    held, start = np.zeros(len(generated_radii), int), 0
+    recalled, covered = [], []
+    for distances in blocks:
+        inside = distances <= real_radii[start : start + len(distances), None]
+        held += inside.sum(axis=0)
+        covered.append(inside.any(axis=1))
+        recalled.append((distances <= generated_radii).any(axis=1))
+        start += len(distances)
+    return {
+        "precision": (held > 0).mean(),
+        "recall": np.concatenate(recalled).mean(),
+        "density": held.mean() / k,
+        "coverage": np.concatenate(covered).mean(),
+    }
+
+
+def installed_peers():
+    """Peers that can run here, by name."""
+    peers = {
+        "prdc 0.2": ("prdc", prdc),
+        "torch-fidelity way": ("torch", torch_fidelity_way),
+        "scikit-learn": ("sklearn", scikit_learn),
+        "faiss-cpu": ("faiss", faiss_flat),
+    }
+    return {
+        name: function
+        for name, (module, function) in peers.items()
+        if importlib.util.find_spec(module) is not None
+    }
+
+
+def n_cores():
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
