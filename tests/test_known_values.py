@@ -15,19 +15,25 @@ EXPECTED_K4 = {  # IoU of exact curves with the exact truth, split, k = 4
 }
 
 
+N_DRAWS = 8  # at the largest shift a single draw of coverage at k = 4 has a deviation of .014
+
+
 @pytest.mark.parametrize("i", range(4))
 def test_gaussian_shift(i):
-    """n = m = 10 000, d = 64, the paper's 50 % split, k = 4 and √n at once."""
+    """n = m = 10 000, d = 64, the paper's 50 % split, k = 4 and √n at once, mean of some draws."""
     p, q = Gaussian(np.zeros(64)), Gaussian(np.full(64, SHIFTS[i] / 8))
-    classes = (precall.IPR, precall.KNN, precall.Parzen, precall.Coverage)
-    result = precall.evaluate(
-        p.sample(10_000, seed=11).astype(np.float32),
-        q.sample(10_000, seed=12).astype(np.float32),
-        estimators=[cls(k) for cls in classes for k in (4, "sqrt")],
-        split=True,
-    )
     truth = precall.true_curve(p, q)
-    iou = {name: curve.iou(truth) for name, curve in result.curves.items()}
+    classes = (precall.IPR, precall.KNN, precall.Parzen, precall.Coverage)
+    found = []
+    for draw in range(N_DRAWS):
+        result = precall.evaluate(
+            p.sample(10_000, seed=1000 + 2 * draw).astype(np.float32),
+            q.sample(10_000, seed=1001 + 2 * draw).astype(np.float32),
+            estimators=[cls(k) for cls in classes for k in (4, "sqrt")],
+            split=True,
+        )
+        found.append({name: curve.iou(truth) for name, curve in result.curves.items()})
+    iou = {name: np.mean([one[name] for one in found]) for name in found[0]}
     for name, expected in EXPECTED_K4.items():
         assert iou[f"{name}_k4"] == pytest.approx(expected[i], abs=0.02), name
     assert iou["coverage_k100"] >= 0.88
