@@ -5,6 +5,7 @@ import resource
 import statistics
 import sys
 import time
+import warnings
 
 import numpy as np
 
@@ -42,7 +43,9 @@ def extra_memory(function, n, d, k):
 
 
 def _child(queue, function, n, d, k):
-    function(*samples(300, d), k)  # imports and compiled kernels
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that these are few samples
+        function(*samples(300, d), k)  # imports and compiled kernels
     real, generated = samples(n, d)
     before = _peak()
     function(real, generated, k)

@@ -258,6 +258,14 @@ def test_progress_reaches_the_end():
         assert all(earlier[0] <= later[0] for earlier, later in pairwise(calls))
 
 
+@pytest.mark.parametrize("engine", [CpuEngine(), ReferenceEngine()])
+def test_balls_between_classes_need_all_samples(engine):
+    rng = np.random.default_rng(1)
+    fold = fold_of(rng.normal(size=(60, 3)), rng.normal(size=(50, 3)), HoldOut())
+    with pytest.raises(ValueError, match="only defined without a split"):
+        measure(engine, fold, NeighborPlan(cross_ks=frozenset({2})))
+
+
 def test_an_unsupported_kernel_is_refused(monkeypatch):
     monkeypatch.setattr("llvmlite.binding.get_host_cpu_features", dict)
     with pytest.raises(ValueError, match=r"^kernel='avx2' needs a CPU with avx2, bmi, "):

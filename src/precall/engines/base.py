@@ -84,9 +84,11 @@ def n_threads(threads: int | None) -> int:
 
 
 class Meter:
-    """Turns pairs of rows compared, by any thread, into calls of ``progress``."""
+    """Knows how much work a plan is, and turns pairs compared into calls of ``progress``."""
 
     def __init__(self, real: FitEval, generated: FitEval, plan: NeighborPlan, progress: Progress):
+        if plan.cross_ks and any(side.fit is not side.evaluated for side in (real, generated)):
+            raise ValueError("balls between the classes are only defined without a split")
         n_fit = len(real.fit) + len(generated.fit)
         n_eval = len(real.evaluated) + len(generated.evaluated)
         self._total = n_eval * n_fit * (bool(plan.reach_ks) + bool(plan.requests))

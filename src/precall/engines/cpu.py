@@ -5,14 +5,16 @@ on an integer grid (``_grid``), compared tile by tile in registers (``_tiles``),
 that the grid's error bound leaves open are measured (``_cpu_kernels``). Work is cut into chunks of
 queries, which threads take in any order.
 
-Extra memory: two bytes a value for the fit sets on the grid, and for each thread one chunk of
-queries with its candidates; nothing that grows with n · m.
+Extra memory: four bytes a value of both sets (their integers, and the fit sets packed), what the
+result holds, and for each thread one chunk of queries with its candidates; nothing that grows with
+n · m. Memory-mapped float32 or float64 input in C order is never copied whole.
 """
 
 import math
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import Any, Self, TypeVar
 
@@ -161,7 +163,7 @@ class _Measurement:
         parts = [
             part
             for c, side in enumerate(self.sides)
-            for part in self._over_chunks(side.evaluated, c, self._judge)
+            for part in self._over_chunks(side.evaluated, c, partial(self._judge, c))
         ]
         counted = NeighborStatistics.concat(parts)
         cross = self._cross()
@@ -169,17 +171,16 @@ class _Measurement:
 
     # Chunks and threads
 
-    def _over_chunks(self, rows: Rows, c: int, work: Callable[[_Packed, int], T]) -> list[T]:
-        """Do ``work`` on every chunk of the queries ``rows`` of class ``c``, in order."""
+    def _over_chunks(self, rows: Rows, c: int, work: Callable[[_Packed, slice], T]) -> list[T]:
+        """Do ``work`` on every chunk of the queries ``rows`` of class ``c``; results in order."""
 
         def task(start: int) -> T:
             part = slice(start, start + size)
             placed = self.placed[id(rows)].select(part)
             height = self.engine.kernel.rows
-            return work(_Packed.of(self.bases[c], stored[part], placed, height), c)
+            return work(_Packed.of(self.bases[c], stored[part], placed, height), part)
 
         stored = _stored(rows)
-
         size = self.engine.chunk or self._chunk_size(rows)
         return _in_threads(task, range(0, len(rows), size), self.threads)
 
@@ -242,7 +243,7 @@ class _Measurement:
         if not ks:
             return {}
 
-        def work(queries: _Packed, c: int) -> Floats:
+        def work(queries: _Packed, part: slice) -> Floats:
             found = self._kth(queries, [self.fits[c]], ks)[:, 0]
             self.meter.advance(len(queries.rows) * len(self.sides[c].fit))
             return found
@@ -268,7 +269,7 @@ class _Measurement:
 
     # Sweep 2
 
-    def _judge(self, queries: _Packed, c: int) -> NeighborStatistics:
+    def _judge(self, c: int, queries: _Packed, part: slice) -> NeighborStatistics:
         """Find and count everything around one chunk of queries of class ``c``."""
         n = len(queries.rows)
         reach = self._reach(queries)
@@ -310,12 +311,10 @@ class _Measurement:
         by_generated = np.zeros((len(self.sides[1].fit), len(ks), 2), np.int64)
         lock = Lock()
         own = np.array([self.radii[0][k] for k in ks])
-        place = {stored: place for place, stored in enumerate(_stored(rows).tolist())}
 
-        def work(queries: _Packed, c: int) -> Counts:
+        def work(queries: _Packed, part: slice) -> Counts:
             n = len(queries.rows)
-            first = place[int(queries.rows[0])]
-            thresholds = fit.thresholds(own[:, first : first + n], [self.radii[1][k] for k in ks])
+            thresholds = fit.thresholds(own[:, part], [self.radii[1][k] for k in ks])
             by_query = np.zeros((n, len(ks), 2), np.int64)
             by_near = np.zeros((len(fit.places), len(ks), 2), np.int64)
             by_far = np.zeros((len(fit.far_places), len(ks), 2), np.int64)
