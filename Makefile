@@ -10,6 +10,7 @@ demo: $(VENV)/.runtime  ## evaluate four generators of handwritten digits, leave
 	$(BIN)/precall demo --out demo
 
 test: $(VENV)/.dev  ## run every test, doctest and README example
+	find src -name '*.nb[ci]' -delete  # Numba's cache overlooks edits of functions that it inlined
 	$(BIN)/python -m pytest
 
 check: $(VENV)/.dev  ## lint, formatting, types

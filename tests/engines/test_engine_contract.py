@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from precall.engines import _cpu_kernels
+from precall.engines._cpu_pairs import integer_limits
 from precall.engines._grid import Grid
 from precall.engines._kernel_choice import KERNELS, is_supported
 from precall.engines.cpu import CpuEngine
@@ -216,7 +216,7 @@ def test_the_bound_holds(pair):
 def test_integer_limits_are_safe(threshold, error, step, q):
     """Q ≤ inner proves D ≤ R for every D that the bound allows, and Q > outer disproves it."""
     relative = 1e-14
-    inner, outer = _cpu_kernels.integer_limits(threshold, error, step, relative, 0.0)
+    inner, outer = integer_limits(threshold, error, step, relative, 0.0)
     assert inner <= outer
     radius = np.sqrt(np.longdouble(threshold))
     root = np.longdouble(step) * np.sqrt(np.longdouble(q))

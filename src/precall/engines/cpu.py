@@ -2,8 +2,8 @@
 
 Each statistic is that of ``reference.py``, to the bit; only the way there differs. Rows are placed
 on an integer grid (``_grid``), compared tile by tile in registers (``_tiles``), and the few pairs
-that the grid's error bound leaves open are measured (``_cpu_kernels``). Work is cut into chunks of
-queries, which threads take in any order.
+that the grid's error bound leaves open are measured (``_cpu_nearest``, ``_cpu_counts``). Work is
+cut into chunks of queries, which threads take in any order.
 
 Extra memory: four bytes a value of both sets (their integers, and the fit sets packed), what the
 result holds, and for each thread one chunk of queries with its candidates; nothing that grows with
@@ -21,7 +21,9 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.engines import _cpu_kernels as kernels
+from precall.engines._cpu_counts import Thresholds, count_cross, count_near
+from precall.engines._cpu_nearest import Candidates, collect_nearest, kth_distances
+from precall.engines._cpu_pairs import Bound, Queries, References, Tiles
 from precall.engines._grid import Grid, GridRows
 from precall.engines._kernel_choice import Kernel, best_kernel
 from precall.engines._tiles import MIN_LIMIT, PAD_NORM, pack, pad
@@ -59,6 +61,10 @@ class _Packed:
         norm = pad(placed.norm, height, PAD_NORM)
         return cls(base, rows, pack(placed.q, height), norm, placed.error)
 
+    @property
+    def queries(self) -> Queries:
+        return Queries(self.base, self.rows)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Fit:
@@ -84,15 +90,15 @@ class _Fit:
         return float(self.packed.error.max(initial=0.0))
 
     @property
-    def references(self) -> kernels.References:
-        return kernels.References(self.packed.base, self.packed.rows, self.far_rows)
+    def references(self) -> References:
+        return References(self.packed.base, self.packed.rows, self.far_rows)
 
-    def thresholds(self, of_query: Floats, own: list[Floats]) -> kernels.Thresholds:
+    def thresholds(self, of_query: Floats, own: list[Floats]) -> Thresholds:
         """Arrange the balls of queries (n_balls, n_queries) and those of all references."""
         n_fit = len(self.places) + len(self.far_places)
         of_fit = np.array(own, np.float64).reshape(len(own), n_fit)
         near, far = of_fit[:, self.places], of_fit[:, self.far_places]
-        return kernels.Thresholds(np.ascontiguousarray(of_query), near.copy(), far.copy())
+        return Thresholds(np.ascontiguousarray(of_query), near.copy(), far.copy())
 
 
 class CpuEngine:
@@ -196,17 +202,13 @@ class _Measurement:
 
     # Sweep 1
 
-    def _candidates(self, queries: _Packed, fit: _Fit, depth: int) -> kernels.Candidates:
+    def _candidates(self, queries: _Packed, fit: _Fit, depth: int) -> Candidates:
         capacity = max(_LEAST_CAPACITY, _CAPACITY_PER_NEIGHBOR * depth)
         n = len(queries.rows)
         distances, indices = np.empty((2, n, capacity), np.int32)
-        found = kernels.Candidates(distances, indices, np.empty(n, np.int64))
-        kernels.collect_nearest(
-            self.engine.kernel.code,
-            queries.panels,
-            fit.packed.panels,
-            queries.norm,
-            fit.packed.norm,
+        found = Candidates(distances, indices, np.empty(n, np.int64))
+        collect_nearest(
+            self._tiles(queries, fit),
             fit.never,
             len(fit.places),
             queries.error + fit.largest_error,
@@ -223,16 +225,13 @@ class _Measurement:
         """
         out = np.empty((len(queries.rows), 1 if len(fits) == 1 else 3, len(ks)))
         found = [self._candidates(queries, fit, max(ks)) for fit in fits]
-        slack = self.grid.slack
-        kernels.kth_distances(
-            queries.base,
-            queries.rows,
+        kth_distances(
+            queries.queries,
             (fits[0].references, fits[-1].references),
             (found[0], found[-1]),
             np.array(ks),
             queries.error + max(fit.largest_error for fit in fits),
-            slack.relative,
-            slack.absolute,
+            self._bound(queries, fits[0]),
             out,
         )
         return out
@@ -294,7 +293,7 @@ class _Measurement:
         }
         of_query = np.array([*around_query.values()]).reshape(len(around_query), n)
         counts = np.empty((n, len(around_query) + len(around_reference)), np.int64)
-        kernels.count_near(
+        count_near(
             *self._pair(queries, fit),
             fit.thresholds(of_query, [*around_reference.values()]),
             counts,
@@ -318,7 +317,7 @@ class _Measurement:
             by_query = np.zeros((n, len(ks), 2), np.int64)
             by_near = np.zeros((len(fit.places), len(ks), 2), np.int64)
             by_far = np.zeros((len(fit.far_places), len(ks), 2), np.int64)
-            kernels.count_cross(*self._pair(queries, fit), thresholds, by_query, by_near, by_far)
+            count_cross(*self._pair(queries, fit), thresholds, by_query, by_near, by_far)
             with lock:
                 by_generated[fit.places] += by_near
                 by_generated[fit.far_places] += by_far
@@ -329,22 +328,23 @@ class _Measurement:
         both = np.concatenate([by_real, by_generated])
         return {k: both[:, i].copy() for i, k in enumerate(ks)}
 
+    # What the kernels want to know
+
+    def _tiles(self, queries: _Packed, fit: _Fit) -> Tiles:
+        packed, kernel = fit.packed, self.engine.kernel
+        return Tiles(kernel.code, queries.panels, packed.panels, queries.norm, packed.norm)
+
+    def _bound(self, queries: _Packed, fit: _Fit) -> Bound:
+        grid, errors = self.grid, (queries.error, fit.packed.error)
+        largest = float(queries.error.max()), fit.largest_error
+        return Bound(*errors, *largest, grid.step, grid.slack.relative, grid.slack.absolute)
+
     def _pair(self, queries: _Packed, fit: _Fit) -> tuple[Any, ...]:
-        """The arguments that all counting kernels begin with."""
-        slack = self.grid.slack
+        """The arguments that both counting kernels begin with."""
         return (
-            self.engine.kernel.code,
-            queries.panels,
-            fit.packed.panels,
-            queries.norm,
-            fit.packed.norm,
-            queries.error,
-            fit.packed.error,
-            self.grid.step,
-            slack.relative,
-            slack.absolute,
-            queries.base,
-            queries.rows,
+            self._tiles(queries, fit),
+            self._bound(queries, fit),
+            queries.queries,
             fit.references,
         )
 
