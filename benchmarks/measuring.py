@@ -6,6 +6,7 @@ import statistics
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 
@@ -53,5 +54,10 @@ def _child(queue, function, n, d, k):
 
 
 def _peak():
+    """Peak resident memory in MB. (``ru_maxrss`` on Linux begins with that of the parent.)"""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 2**10
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 2**10 if sys.platform != "darwin" else peak / 2**20
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10

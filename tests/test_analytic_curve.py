@@ -84,6 +84,43 @@ def test_iou_with_a_crossing_curve(shift):
     assert curve.iou(BUMPY) == pytest.approx(integral(min) / integral(max), abs=1e-8)
 
 
+@pytest.mark.parametrize("shift", [2e-4, 1e-3, 5e-3, 0.02, 0.1])
+def test_small_shifts(shift):
+    """The curve bends within a few shifts of ln λ = 0, and its area falls short by about one."""
+    curve = GaussianShiftCurve(shift)
+
+    def deficit(t):
+        precision = curve.at(np.exp(shift * t)).precision
+        return shift * (1 - precision**2) * np.exp(-shift * t)
+
+    expected = 1 - sum(quad(deficit, a, b, epsabs=1e-14)[0] for a, b in ((0, 5), (5, 12), (12, 40)))
+    assert curve.area == pytest.approx(expected, abs=1e-10)
+    square = PRCurve([0, 1], [1, 0])
+    assert curve.iou(square) == pytest.approx(curve.area, abs=1e-10)
+
+
+@pytest.mark.parametrize("shift", [40.0, 80.0, 1e5])
+def test_far_apart(shift):
+    curve = GaussianShiftCurve(shift)
+    assert curve.precision_at(0.5) == pytest.approx(0, abs=1e-80)
+    assert curve.chi2_divergence() == math.inf
+    assert curve.iou(GaussianShiftCurve(shift)) == 1
+    assert curve.hellinger == 1
+    assert curve.area == pytest.approx(0, abs=1e-80)
+
+
+def test_a_crossing_between_corners_is_seen():
+    """One affine piece of a hull cuts the curve twice between two edges of the panels."""
+    curve = GaussianShiftCurve(1.0)
+    fpr, fnr = (float(rate) for rate in curve.error_rates_at(np.array(1.0)))
+    hull = PRCurve([0, fpr + 1e-4, 1], [1, fnr + 1e-4, 0])
+    lam = np.exp(np.linspace(-30, 30, 6_000_001))
+    ours, theirs = curve.at(lam).recall ** 2, hull.at(lam).recall ** 2
+    shared = np.trapezoid(np.minimum(ours, theirs), lam)
+    joint = np.trapezoid(np.maximum(ours, theirs), lam)
+    assert curve.iou(hull) == pytest.approx(shared / joint, abs=1e-8)
+
+
 def test_ends():
     curve = GaussianShiftCurve(1.0)
     assert curve.at([0.0, np.inf]) == (pytest.approx([0, 1]), pytest.approx([1, 0]))
@@ -102,8 +139,8 @@ def test_ends():
 
 
 def test_refusals():
-    for shift in (0.0, -1.0, math.inf, math.nan):
-        message = f"shift must be a positive number; got {shift!r}."
+    for shift in (0.0, -1.0, 1e7, math.inf, math.nan):
+        message = f"shift must be a positive number up to 1e+06; got {shift!r}."
         with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
             GaussianShiftCurve(shift)
     with pytest.raises(precall.InputError, match=r"^recall must lie in \[0, 1\]; got 2\.$"):

@@ -113,11 +113,17 @@ def test_bad_files_end_with_one_line(run, files, tmp_path):
     code, out, err = run("evaluate", missing, files[1])
     assert (code, out) == (2, "")
     assert err == f"precall: real: cannot read {missing}: No such file or directory.\n"
-    code, out, err = run(
-        "evaluate", *files, "--json", str(tmp_path / "no" / "such" / "folder.json")
-    )
+    folder = tmp_path / "no"
+    code, out, err = run("evaluate", *files, "--json", str(folder / "result.json"))
     assert code == 2
-    assert err.count("\n") == 1
+    assert (
+        err == f"precall: cannot write to {folder / 'result.json'}: there is no folder {folder}.\n"
+    )
+    code, out, err = run("evaluate", *files, "--json", files[0])
+    assert err == f"precall: cannot write to {files[0]}: it is one of the inputs.\n"
+    assert precall.FeatureSet.of(files[0], "real").n_features == 3
+    code, out, err = run("evaluate", *files, "--json", str(tmp_path))
+    assert err == f"precall: cannot write to {tmp_path}: it is a folder.\n"
     code, _, err = run("evaluate")
     assert (code, err) == (2, "precall: Missing argument 'REAL'.\n")
     code, _, err = run("frobnicate")

@@ -1,16 +1,14 @@
 import re
 
-import matplotlib
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib import pyplot as plt
 
 import precall
 from precall.curve import PRCurve
 from strategies import weights
-
-matplotlib.use("Agg")
 
 HISTOGRAMS = st.integers(1, 6).flatmap(lambda n: st.tuples(weights(n), weights(n)))
 LAMBDAS = np.concatenate([[0.0], np.geomspace(1e-4, 1e4, 201), [np.inf]])
@@ -140,6 +138,16 @@ def test_f_score_is_the_best_on_the_curve(curve, b):
     assert curve.f_score(b) == pytest.approx(best, abs=2e-3)
 
 
+def test_the_largest_and_smallest_b():
+    assert REWEIGHTED.f_score(1e200) == pytest.approx(REWEIGHTED.max_recall)
+    assert REWEIGHTED.f_score(1e-200) == pytest.approx(REWEIGHTED.max_precision)
+
+
+def test_masses_of_any_size():
+    huge = PRCurve.from_histograms([1e308, 1e308], [1e-300, 0])
+    assert (huge.max_precision, huge.max_recall) == (1, 0.5)
+
+
 def test_a_large_b_weighs_recall():
     drops = PRCurve.from_histograms([0.5, 0.5], [1, 0])  # precision 1, recall ½
     assert drops.f_score(8) == pytest.approx(65 / (64 / 0.5 + 1))
@@ -184,7 +192,7 @@ def test_plot():
     assert display.ax_.get_xlabel() == "recall: how much of real is covered"
     same_axes = SQUARE.plot(display.ax_)
     assert same_axes.ax_ is display.ax_
-    matplotlib.pyplot.close("all")
+    plt.close("all")
 
 
 REFUSED = {

@@ -54,6 +54,29 @@ def test_seeds_and_supports(shape):
         assert distribution.log_density(bounds[1][None] + 1.0) == -np.inf
 
 
+@pytest.mark.parametrize(("inner", "d"), [(0.0, 1), (0.0, 3), (1.2, 2), (0.5, 5)])
+def test_radii_of_shells(inner, d):
+    """The share of a ball within r grows as r^d."""
+    shell = UniformShell(np.zeros(d), inner, 2.0)
+    radius = np.linalg.norm(shell.sample(20_000, seed=3), axis=1)
+    share = (radius**d - inner**d) / (2.0**d - inner**d)
+    assert stats.kstest(share, "uniform").pvalue > 1e-3
+
+
+def test_radii_of_tori():
+    """The share of a torus beyond its central circle is ½ + (2/3π)·minor/major."""
+    rows = UniformTorus([0, 0, 0], 2.0, 1.5).sample(100_000, seed=3)
+    beyond = (np.hypot(rows[:, 0], rows[:, 1]) > 2.0).mean()
+    assert beyond == pytest.approx(0.5 + 2 / (3 * np.pi) * 1.5 / 2.0, abs=0.006)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_rows_of_another_space_are_refused(shape):
+    message = "rows must have shape (n, 3) like this distribution; got shape (4, 1)."
+    with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
+        SHAPES[shape].log_density(np.zeros((4, 1)))
+
+
 def test_gaussian_density_agrees_with_scipy():
     rows = np.random.default_rng(0).normal(size=(20, 3))
     mean = np.array([1.0, 2.0, 3.0])
@@ -88,7 +111,12 @@ REFUSED = {
     "covariance must be positive.": lambda: Gaussian([0, 0], -1),
     "covariance must be a symmetric matrix.": lambda: Gaussian([0, 0], [[1, 0.5], [0, 1]]),
     "covariance must be positive definite.": lambda: Gaussian([0, 0], [[1, 2], [2, 1]]),
-    "components must hold at least one distribution.": lambda: Mixture([]),
+    "components must be a list of at least one distribution.": lambda: Mixture([]),
+    "covariance must be finite.": lambda: Gaussian([0, 0], np.inf),
+    "mean must be a vector of finite numbers; got 'ab'.": lambda: Gaussian("ab"),
+    "n must be a non-negative integer; got -1.": lambda: Gaussian([0]).sample(-1, 0),
+    "seed must be a non-negative integer; got None.": lambda: Gaussian([0]).sample(1, None),
+    "low and high must not exceed 1e+150.": lambda: UniformBox([-1e308], [1e308]),
     "components must all have the same number of features.": (
         lambda: Mixture([Gaussian([0]), Gaussian([0, 0])])
     ),

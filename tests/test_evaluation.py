@@ -99,8 +99,30 @@ def test_the_same_estimator_at_two_ks_gives_two_curves():
     assert result.protocol.k == {"knn_k3": 3, "knn_k9": 9, "ipr": 14}
 
 
-def test_no_estimators_no_curves():
-    assert precall.evaluate(REAL, GENERATED, estimators=()).curves == {}
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_no_estimators_no_curves(engine):
+    assert precall.evaluate(REAL, GENERATED, estimators=(), engine=engine).curves == {}
+
+
+def test_two_likelihoods_are_numbered():
+    p, q = Gaussian(np.zeros(4)), Gaussian(np.full(4, 0.5))
+    estimators = [precall.Likelihood(p, q), precall.Likelihood(q, p)]
+    result = precall.evaluate(REAL, GENERATED, estimators=estimators, engine="reference")
+    assert list(result.curves) == ["likelihood_1", "likelihood_2"]
+
+
+def test_a_density_of_another_space_is_refused():
+    wrong = precall.Likelihood(Gaussian([0.0]), Gaussian([1.0]))
+    with pytest.raises(precall.InputError, match=r"^rows must have shape \(n, 1\)"):
+        precall.evaluate(REAL, GENERATED, estimators=[wrong])
+
+
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_every_engine_gives_the_same_result(engine):
+    expected = vertices(precall.evaluate(REAL, GENERATED, seed=5).curves)
+    found = precall.evaluate(REAL, GENERATED, seed=5, engine=engine, threads=1)
+    assert vertices(found.curves) == expected
+    assert found.protocol.engine == engine
 
 
 def test_feature_sets_are_read_once_and_used_again():
@@ -169,6 +191,10 @@ REFUSED = {
     "estimators must be a list of names or estimator objects; got 'knn'.": {"estimators": "knn"},
     "estimators names KNN(k=14) twice.": {"estimators": ["knn", "knn"]},
     "engine='warp' is unknown; choose from 'auto', 'cpu', 'reference'.": {"engine": "warp"},
+    "engine=[] is unknown; choose from 'auto', 'cpu', 'reference'.": {"engine": []},
+    "estimators must hold names or estimator objects such as precall.KNN(k=100); "
+    f"got {precall.KNN!r}.": {"estimators": [precall.KNN]},
+    "fit_fraction must lie between 0 and 1, both excluded; got 1.5.": {"split": 1.5},
     "seed must be an integer of at least 0; got -1.": {"seed": -1},
     "seed must be an integer of at least 0; got None.": {"seed": None},
     "threads must be an integer of at least 1; got 0.": {"threads": 0},

@@ -22,6 +22,11 @@ def test_the_hull_minimises_every_trade_off(points):
     assert set(zip(hull_x, hull_y, strict=True)) <= set(points)
 
 
+def test_no_vertex_lies_inside_an_edge():
+    line = np.arange(7)
+    assert lower_hull(line, 6 - line) == ([0, 6], [6, 0])
+
+
 def test_agrees_with_qhull():
     points = np.random.default_rng(0).integers(0, 10**6, (2000, 2))
     ours = set(zip(*lower_hull(*points.T), strict=True))

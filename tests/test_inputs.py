@@ -1,4 +1,5 @@
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -89,7 +90,31 @@ def test_torch_tensors():
         np.testing.assert_array_equal(FeatureSet.of(tensor, "real").rows.array, ROWS)
 
 
+class Broken:
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("out of paper")
+
+
+def test_subclasses_of_arrays_are_read_as_arrays():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the class is discouraged, but it exists
+        matrix = np.asmatrix(ROWS)
+    for data in (matrix, np.ma.masked_array(ROWS, mask=False)):
+        array = FeatureSet.of(data, "real").rows.array
+        assert type(array) is np.ndarray
+        np.testing.assert_array_equal(array, ROWS)
+
+
 REFUSED = {
+    "masked": (
+        np.ma.masked_greater(ROWS, 1.2),
+        "real is a masked array with 2 masked values; drop the rows that hold them.",
+    ),
+    "broken": (Broken(), "real is a tests.Broken that cannot be read: out of paper"),
+    "nested column": (
+        pd.Series([[[1.0], [2.0, 3.0]]]),
+        "real: row 0 of the column is [[1.0], [2.0, 3.0]], not a vector of numbers.",
+    ),
     "ragged list": (
         [[1.0, 2.0], [3.0]],
         "real is a list whose rows have different lengths; every sample needs the same number of "

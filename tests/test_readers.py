@@ -100,6 +100,34 @@ def test_damaged_files(tmp_path):
         refusal(path, damaged)
 
 
+@pytest.mark.parametrize(
+    ("descr", "shape"),
+    [
+        ("<f4", "(10**30, 0)".replace("10**30", "1" + "0" * 30)),
+        ("|S0", "(1000000000000, 10)"),
+        ("<f4", "(" + "1, " * 100 + ")"),
+        ("<f4", "(True, False)"),
+        ("<f4", "-" * 9000 + "1"),
+        ("<f4", "1" + "+1" * 4000),
+    ],
+)
+def test_forged_headers(tmp_path, descr, shape):
+    path = tmp_path / "a.npy"
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode())
+    refusal(path, f"real: {path} has a damaged .npy header. Save it again.")
+
+
+def test_paths_that_cannot_be(tmp_path):
+    with pytest.raises(precall.InputError, match=r"^real: cannot read a"):
+        FeatureSet.of("a\0b", "real")
+    with pytest.raises(
+        precall.InputError, match=r"^real: cannot read aaa.*: File name too long\.$"
+    ):
+        FeatureSet.of("a" * 5000, "real")
+
+
 def test_a_forged_header_allocates_nothing(tmp_path):
     path = tmp_path / "a.npy"
     np.save(path, FEATURES)

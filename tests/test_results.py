@@ -1,13 +1,11 @@
 import json
 import re
 
-import matplotlib
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 
 import precall
-
-matplotlib.use("Agg")
 
 RNG = np.random.default_rng(0)
 
@@ -114,7 +112,7 @@ def test_plot_draws_every_curve(result):
     ax = result.plot(iso_f=True)
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == [f"{name} (k=32)" for name in result.curves]
-    matplotlib.pyplot.close("all")
+    plt.close("all")
 
 
 def test_infinity_is_a_word(result):
@@ -138,6 +136,30 @@ def test_infinity_is_a_word(result):
             lambda d: d["curves"]["knn"]["vertices"].update(fpr=[0.5, 0.1]),
             None,
         ),
+        (
+            lambda d: d["curves"]["knn"]["vertices"].update(fpr="abc"),
+            "this is not a result of precall: TypeError('vertices must be lists of numbers').",
+        ),
+        (
+            lambda d: d.update(warnings="abc"),
+            "this is not a result of precall: TypeError('warnings must be a list of sentences').",
+        ),
+        (
+            lambda d: d.update(scores=5),
+            "this is not a result of precall: TypeError('scores must be an object').",
+        ),
+        (
+            lambda d: d["protocol"].update(k={}),
+            "this is not a result of precall: ValueError('protocol.k must name every curve').",
+        ),
+        (
+            lambda d: d["protocol"]["k"].update(knn="x"),
+            "this is not a result of precall: TypeError('protocol.k must hold integers').",
+        ),
+        (
+            lambda d: d["protocol"].update(n={"a": 1}),
+            "this is not a result of precall: TypeError('n, m, d and seed must be integers').",
+        ),
     ],
 )
 def test_documents_of_others_are_refused(result, change, message):
@@ -154,5 +176,9 @@ def test_files_that_are_no_results(tmp_path):
         path.write_text(text)
         with pytest.raises(precall.InputError, match=message):
             precall.Evaluation.from_json(path)
-    with pytest.raises(precall.InputError, match="cannot read a result from"):
-        precall.Evaluation.from_json(tmp_path / "missing.json")
+    for source in (tmp_path / "missing.json", "a\0", 5, None):
+        with pytest.raises(precall.InputError, match="cannot read a result from"):
+            precall.Evaluation.from_json(source)
+    for text in ('{"a":' * 100_000, '{"a": ' + "1" * 5000 + "}"):
+        with pytest.raises(precall.InputError, match="not a JSON document"):
+            precall.Evaluation.from_json(text)

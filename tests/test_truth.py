@@ -66,6 +66,13 @@ def test_mixtures_whose_components_are_apart():
     np.testing.assert_array_equal(curve.fnr, expected.fnr)
 
 
+def test_components_without_weight_do_not_count():
+    """A component that neither carries may overlap the others: the curve is still exact."""
+    boxes = [UniformBox([0.0], [1.0]), UniformBox([4.0], [5.0]), UniformBox([0.5], [4.5])]
+    curve = true_curve(Mixture(boxes, [0.25, 0.75, 0]), Mixture(boxes, [0.5, 0.5, 0]))
+    np.testing.assert_array_equal(curve.fpr, PRCurve.from_histograms([1, 3], [1, 1]).fpr)
+
+
 def test_disjoint_supports_that_boxes_cannot_tell_apart():
     curve = true_curve(UniformBall([0, 0, 0], 1.0), UniformShell([0, 0, 0], 1.5, 2.0))
     assert curve.area == 0
@@ -89,7 +96,8 @@ def test_refusals():
         "labelled=True needs two mixtures.": (
             lambda: true_curve(Gaussian([0]), Gaussian([1]), labelled=True)
         ),
-        "n_samples must be positive; got 0.": (
+        "p and q must be distributions; got 1 and 2.": lambda: true_curve(1, 2),
+        "n_samples must be a positive integer; got 0.": (
             lambda: true_curve(Gaussian([0]), Gaussian([1], 2.0), n_samples=0)
         ),
     }.items():

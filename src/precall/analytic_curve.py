@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from precall.curve import Curve, PRCurve, PrecisionRecall, check_share, check_weight
+from precall.curve import (
+    Curve,
+    PRCurve,
+    PrecisionRecall,
+    check_share,
+    check_weight,
+    weighted_mean,
+)
 from precall.errors import InputError
 
 __all__ = ["GaussianShiftCurve"]
@@ -23,6 +30,7 @@ Floats = NDArray[np.float64]
 
 _LAST_LOG = 46.0  # beyond |ln λ| = 46 a curve's remaining area is below e^-46 ≈ 1e-20
 _PANEL_WIDTH = 0.125
+_LARGEST_SHIFT = 1e6
 _NODES_PER_PANEL = 12
 
 
@@ -45,8 +53,10 @@ class GaussianShiftCurve(Curve):
     shift: float
 
     def __post_init__(self) -> None:
-        if not (self.shift > 0 and math.isfinite(self.shift)):
-            raise InputError(f"shift must be a positive number; got {self.shift!r}.")
+        if not 0 < self.shift <= _LARGEST_SHIFT:
+            raise InputError(
+                f"shift must be a positive number up to {_LARGEST_SHIFT:g}; got {self.shift!r}."
+            )
 
     def error_rates_at(self, trade_off: Floats) -> tuple[Floats, Floats]:
         """Return fpr and fnr of the likelihood ratio classifier at each trade-off λ."""
@@ -72,8 +82,13 @@ class GaussianShiftCurve(Curve):
     @property
     def area(self) -> float:
         """Area under the curve, by quadrature."""
-        edges = np.arange(-_LAST_LOG, _LAST_LOG + _PANEL_WIDTH, _PANEL_WIDTH)
-        return _integrate(lambda u: _area_density(*self._error_rates(u), u), edges)
+        return _integrate(lambda u: _area_density(*self._error_rates(u), u), self._panels())
+
+    def _panels(self) -> Floats:
+        """Edges of quadrature panels in u: even ones, and finer ones where the curve bends."""
+        even = np.arange(-_LAST_LOG, _LAST_LOG + _PANEL_WIDTH, _PANEL_WIDTH)
+        bend = np.clip(self.shift * np.arange(-40.0, 40.25, 0.25), -_LAST_LOG, _LAST_LOG)
+        return np.unique(np.concatenate([even, bend]))
 
     def f_score(self, b: float = 1.0) -> float:
         """Return F_b (see :meth:`Curve.f_score`): its slope in λ vanishes where fpr = b²·fnr."""
@@ -81,11 +96,10 @@ class GaussianShiftCurve(Curve):
 
         def slope(u: float) -> float:
             fpr, fnr = self._error_rates(u)
-            return float(fpr - b**2 * fnr)
+            return float(fpr - b * b * fnr) if b <= 1 else float(fpr / b / b - fnr)
 
         lam = math.exp(_root(slope))
-        precision = self.at(lam).precision
-        return float((1 + b**2) * precision / (1 + b**2 * lam))
+        return float(weighted_mean(self.at(lam).precision, lam, b))
 
     def median(self) -> PrecisionRecall:
         """Return the PR median: the curve is symmetric, so its halving ray is λ = 1."""
@@ -94,6 +108,8 @@ class GaussianShiftCurve(Curve):
     def iou(self, other: Curve) -> float:
         """Return the intersection over the union of the regions under two curves, by quadrature."""
         if isinstance(other, GaussianShiftCurve):  # nested: the smaller shift lies above
+            if self.shift == other.shift:
+                return 1.0
             return min(self.area, other.area) / max(self.area, other.area)
         if not isinstance(other, PRCurve):
             raise TypeError(f"cannot intersect a GaussianShiftCurve with a {type(other).__name__}")
@@ -123,8 +139,7 @@ class GaussianShiftCurve(Curve):
 
         with np.errstate(divide="ignore"):
             tops = -self.shift * (ndtri(other.fpr) + self.shift / 2)
-        grid = np.arange(-_LAST_LOG, _LAST_LOG + _PANEL_WIDTH, _PANEL_WIDTH)
-        edges = np.unique(np.concatenate([grid, np.log(other.trade_offs), tops]))
+        edges = np.unique(np.concatenate([self._panels(), np.log(other.trade_offs), tops]))
         edges = edges[np.abs(edges) <= _LAST_LOG + _PANEL_WIDTH]
 
         middles = np.exp((edges[:-1] + edges[1:]) / 2)
@@ -151,8 +166,16 @@ class GaussianShiftCurve(Curve):
     def _precision_at(self, recall: float) -> float:
         if recall in (0.0, 1.0):
             return 1.0 - recall
-        u = _root(lambda u: float(self.at(math.exp(u)).recall) - recall)
-        return float(self.at(math.exp(u)).precision)
+        farthest = self.shift**2 / 2 + 40 * self.shift + 800
+        u = _root(lambda u: self._precision(-u) - recall, -farthest, farthest)
+        return self._precision(u)
+
+    def _precision(self, u: float) -> float:
+        """α at λ = e^u, also where e^u has no float; recall is the same at −u."""
+        from scipy.special import log_ndtr, ndtr
+
+        half = self.shift / 2
+        return float(np.exp(u + log_ndtr(-u / self.shift - half)) + ndtr(u / self.shift - half))
 
     def recall_at(self, precision: ArrayLike) -> Any:
         """Return the best recall at a given precision: the curve is symmetric."""
@@ -187,7 +210,8 @@ class GaussianShiftCurve(Curve):
 
     def chi2_divergence(self, *, reverse: bool = False) -> float:
         """χ²(P‖Q) = exp(δ²) − 1, both ways."""
-        return math.expm1(self.shift**2)
+        with np.errstate(over="ignore"):
+            return float(np.expm1(self.shift**2))
 
     def roc(self) -> tuple[Floats, Floats]:
         """Return points of the optimal ROC curve (003 §5): fpr against 1 − fnr."""

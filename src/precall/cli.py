@@ -11,7 +11,7 @@ from precall.demo import run_demo
 from precall.errors import InputError, PrecallWarning
 from precall.estimators import NEIGHBOR_ESTIMATORS
 from precall.evaluation import evaluate
-from precall.outputs import write_text
+from precall.outputs import check_target
 from precall.split import CrossFit, HoldOut, NoSplit, Split
 from precall.version import __version__
 
@@ -100,6 +100,8 @@ def _evaluate(
     Example:
       precall evaluate real.npy generated.npy --estimator coverage --k 100 --json result.json
     """
+    if json_path is not None and json_path != "-":
+        check_target(Path(json_path), inputs=(real, generated))
     result = evaluate(
         real,
         generated,
@@ -110,13 +112,12 @@ def _evaluate(
         threads=threads,
         progress=sys.stderr.isatty(),
     )
-    document = result.to_json()
     if json_path == "-":
         click.echo(repr(result), err=True)
-        click.echo(document, nl=False)
+        click.echo(result.to_json(), nl=False)
         return
     if json_path is not None:
-        write_text(Path(json_path), document)
+        result.to_json(json_path)
     click.echo(repr(result))
 
 

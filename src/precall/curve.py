@@ -26,6 +26,7 @@ __all__ = ["Curve", "PRCurve", "PrecisionRecall"]
 Floats = NDArray[np.float64]
 
 _CONVEXITY_SLACK = 1e-9  # vertices read from a file were rounded once
+_LEAST_DIFFERENCE = 1e-150  # of two vertices: the squares of smaller ones vanish
 _DRAWN_ANGLES = 721
 
 
@@ -206,10 +207,11 @@ class PRCurve(Curve):
                 f"{p.shape} and {q.shape}."
             )
         for role, masses in (("real", p), ("generated", q)):
-            if not np.isfinite(masses).all() or (masses < 0).any() or not masses.sum() > 0:
+            if not np.isfinite(masses).all() or (masses < 0).any() or not masses.any():
                 raise InputError(
                     f"{role} must hold finite, non-negative masses, not all of them 0."
                 )
+        p, q = p / p.max(), q / q.max()
         p_share, q_share = p / math.fsum(p), q / math.fsum(q)
         joint = p_share + q_share
         real_share = np.divide(p_share, joint, out=np.zeros_like(p), where=joint > 0)
@@ -259,7 +261,7 @@ class PRCurve(Curve):
         if len(self.trade_offs) == 0:
             return 0.0
         precision = self.at(self.trade_offs).precision
-        return float(np.max((1 + b**2) * precision / (1 + b**2 * self.trade_offs)))
+        return float(np.max(weighted_mean(precision, self.trade_offs, b)))
 
     def median(self) -> PrecisionRecall:
         """Return the PR median (000 §5.1): bracketed root-finding inside one piece."""
@@ -387,11 +389,18 @@ def _check_vertices(fpr: Floats, fnr: Floats) -> None:
         refuse("all rates must lie in [0, 1]")
     if fpr[0] != 0 or fnr[-1] != 0:
         refuse(f"fpr must begin and fnr end with 0; got {fpr[0]} and {fnr[-1]}")
-    if (np.diff(fpr) <= 0).any() or (np.diff(fnr) >= 0).any():
+    if (np.diff(fpr) < _LEAST_DIFFERENCE).any() or (np.diff(fnr) > -_LEAST_DIFFERENCE).any():
         refuse("fpr must increase and fnr decrease from each vertex to the next")
     turns = np.diff(fpr)[:-1] * np.diff(fnr)[1:] - np.diff(fnr)[:-1] * np.diff(fpr)[1:]
     if (turns < -_CONVEXITY_SLACK).any():
         refuse("they are not convex")
+
+
+def weighted_mean(precision: Any, trade_off: Any, b: float) -> Any:
+    """F_b of the point with this precision on the ray λ: (1 + b²)·α / (1 + b²·λ)."""
+    if b <= 1:
+        return (1 + b * b) * precision / (1 + b * b * trade_off)
+    return (1 / b / b + 1) * precision / (1 / b / b + trade_off)
 
 
 def check_weight(b: float) -> None:

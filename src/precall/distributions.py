@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -21,6 +22,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+_LARGEST = 1e150
 Bounds = tuple[Floats, Floats]  # lowest and highest corner, each (d,)
 
 
@@ -44,7 +46,17 @@ class Distribution(ABC):
 
     def sample(self, n: int, seed: int) -> Floats:
         """Draw ``n`` independent rows, the same for the same seed: shape (n, d)."""
-        return self.draw(n, np.random.default_rng(seed))
+        return self.draw(_count(n), np.random.default_rng(_count(seed, "seed")))
+
+    def _rows(self, rows: NDArray[Any]) -> Floats:
+        """Check that rows live in the same space."""
+        rows = np.asarray(rows, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.n_features:
+            raise InputError(
+                f"rows must have shape (n, {self.n_features}) like this distribution; got shape "
+                f"{rows.shape}."
+            )
+        return rows
 
     def bounds(self) -> Bounds | None:
         """Return a box that holds the support; ``None`` where the support is unbounded."""
@@ -88,6 +100,8 @@ class Gaussian(Distribution):
                 f"covariance must be a number or have shape ({d},) or ({d}, {d}) like mean; got "
                 f"shape {covariance.shape}."
             )
+        if not np.isfinite(covariance).all():
+            raise InputError("covariance must be finite.")
         object.__setattr__(self, "mean", mean)
         object.__setattr__(self, "covariance", covariance)
         self._root()  # raises unless positive definite
@@ -136,7 +150,7 @@ class Gaussian(Distribution):
         root = self._root()
         scales = np.diag(root) if root.ndim == 2 else np.broadcast_to(root, self.mean.shape)
         constant = self.n_features * math.log(2 * math.pi) / 2 + math.fsum(np.log(scales))
-        white = self.whiten(np.asarray(rows, dtype=np.float64) - self.mean)
+        white = self.whiten(self._rows(rows) - self.mean)
         return np.asarray(-0.5 * np.einsum("ij,ij->i", white, white) - constant)
 
 
@@ -162,9 +176,9 @@ class Mixture(Distribution):
     weights: Floats = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        components = tuple(self.components)
-        if not components:
-            raise InputError("components must hold at least one distribution.")
+        components = tuple(self.components) if isinstance(self.components, Iterable) else ()
+        if not components or not all(isinstance(c, Distribution) for c in components):
+            raise InputError("components must be a list of at least one distribution.")
         if len({component.n_features for component in components}) > 1:
             raise InputError("components must all have the same number of features.")
         weights = (
@@ -175,8 +189,9 @@ class Mixture(Distribution):
                 f"weights must hold one number a component ({len(components)}); got shape "
                 f"{weights.shape}."
             )
-        if not np.isfinite(weights).all() or (weights < 0).any() or not weights.sum() > 0:
+        if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
             raise InputError("weights must be finite and non-negative, not all of them 0.")
+        weights = weights / weights.max()
         object.__setattr__(self, "components", components)
         object.__setattr__(self, "weights", weights / math.fsum(weights))
 
@@ -191,7 +206,7 @@ class Mixture(Distribution):
 
     def sample_labelled(self, n: int, seed: int) -> tuple[Floats, NDArray[np.intp]]:
         """Draw the rows of ``sample(n, seed)`` with the index of the component of each."""
-        return self._draw_labelled(n, np.random.default_rng(seed))
+        return self._draw_labelled(_count(n), np.random.default_rng(_count(seed, "seed")))
 
     def _draw_labelled(self, n: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.intp]]:
         labels = rng.choice(len(self.components), size=n, p=self.weights)
@@ -203,6 +218,7 @@ class Mixture(Distribution):
 
     def log_density(self, rows: NDArray[Any]) -> Floats:
         """Return the log density at each row."""
+        rows = self._rows(rows)
         parts = [
             math.log(weight) + component.log_density(rows)
             for component, weight in zip(self.components, self.weights, strict=True)
@@ -228,6 +244,8 @@ class UniformBox(Distribution):
         low, high = _vector(self.low, "low"), _vector(self.high, "high")
         if low.shape != high.shape or not (low < high).all():
             raise InputError("low and high must have one length, with low < high everywhere.")
+        if (np.abs([low, high]) > _LARGEST).any():
+            raise InputError(f"low and high must not exceed {_LARGEST:g}.")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
 
@@ -242,7 +260,7 @@ class UniformBox(Distribution):
 
     def log_density(self, rows: NDArray[Any]) -> Floats:
         """Return the log density at each row."""
-        rows = np.asarray(rows, dtype=np.float64)
+        rows = self._rows(rows)
         inside = ((rows >= self.low) & (rows <= self.high)).all(axis=1)
         return np.where(inside, -math.fsum(np.log(self.high - self.low)), -np.inf)
 
@@ -269,7 +287,9 @@ class UniformShell(Distribution):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "center", _vector(self.center, "center"))
-        if not 0 <= self.inner < self.outer < math.inf:
+        if not all(isinstance(r, int | float) for r in (self.inner, self.outer)) or not (
+            0 <= self.inner < self.outer <= _LARGEST
+        ):
             raise InputError(
                 f"radii must satisfy 0 <= inner < outer; got {self.inner!r} and {self.outer!r}."
             )
@@ -291,7 +311,7 @@ class UniformShell(Distribution):
     def log_density(self, rows: NDArray[Any]) -> Floats:
         """Return the log density at each row."""
         d = self.n_features
-        radius = np.linalg.norm(np.asarray(rows, dtype=np.float64) - self.center, axis=1)
+        radius = np.linalg.norm(self._rows(rows) - self.center, axis=1)
         log_unit_ball = d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1)
         hollow = math.log1p(-((self.inner / self.outer) ** d))
         log_volume = log_unit_ball + d * math.log(self.outer) + hollow
@@ -329,7 +349,9 @@ class UniformTorus(Distribution):
         center = _vector(self.center, "center")
         if len(center) != 3:
             raise InputError(f"center must have three coordinates; got {len(center)}.")
-        if not 0 < self.minor <= self.major < math.inf:
+        if not all(isinstance(r, int | float) for r in (self.minor, self.major)) or not (
+            0 < self.minor <= self.major <= _LARGEST
+        ):
             raise InputError(
                 f"radii must satisfy 0 < minor <= major; got minor={self.minor!r} and "
                 f"major={self.major!r}."
@@ -356,9 +378,9 @@ class UniformTorus(Distribution):
 
     def log_density(self, rows: NDArray[Any]) -> Floats:
         """Return the log density at each row: the volume is 2π²·major·minor²."""
-        x, y, z = (np.asarray(rows, dtype=np.float64) - self.center).T
+        x, y, z = (self._rows(rows) - self.center).T
         inside = np.hypot(np.hypot(x, y) - self.major, z) <= self.minor
-        log_volume = math.log(2 * math.pi**2 * self.major * self.minor**2)
+        log_volume = math.log(2 * math.pi**2) + math.log(self.major) + 2 * math.log(self.minor)
         return np.where(inside, -log_volume, -np.inf)
 
     def bounds(self) -> Bounds:
@@ -367,8 +389,17 @@ class UniformTorus(Distribution):
         return self.center - reach, self.center + reach
 
 
+def _count(n: int, name: str = "n") -> int:
+    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
+        raise InputError(f"{name} must be a non-negative integer; got {n!r}.")
+    return int(n)
+
+
 def _vector(values: ArrayLike, name: str) -> Floats:
-    vector = np.array(values, dtype=np.float64)
+    try:
+        vector = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a vector of finite numbers; got {values!r}.") from error
     if vector.ndim != 1 or len(vector) == 0 or not np.isfinite(vector).all():
         raise InputError(f"{name} must be a vector of finite numbers; got shape {vector.shape}.")
     return vector

@@ -110,7 +110,7 @@ def evaluate(
 def _check_arguments(
     scores: Sequence[str], score_k: object, convention: str, seed: int, threads: int | None
 ) -> None:
-    if len(scores) or score_k is not None:
+    if scores not in ((), []) or score_k is not None:
         raise InputError(
             "scores are not part of this version of precall, only curves are; pass scores=() and "
             "score_k=None."
@@ -133,13 +133,15 @@ def _as_estimators(estimators: Sequence[str | Estimator]) -> list[Estimator]:
 
 
 def _name(estimators: Sequence[Estimator]) -> dict[str, Estimator]:
-    """Name each curve by its estimator, and by its k too where one estimator occurs twice."""
+    """Name each curve by its estimator; where one occurs twice by its k, or a number, too."""
     occurring = [estimator.name for estimator in estimators]
     named: dict[str, Estimator] = {}
     for estimator in estimators:
         name = estimator.name
-        if occurring.count(name) > 1:
+        if occurring.count(name) > 1 and estimator.n_neighbors is not None:
             name += f"_k{estimator.n_neighbors}"
+        elif occurring.count(name) > 1:
+            name += f"_{1 + sum(known.startswith(name) for known in named)}"
         if name in named:
             raise InputError(f"estimators names {estimator!r} twice.")
         named[name] = estimator

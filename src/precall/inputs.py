@@ -30,19 +30,36 @@ def to_array(data: object, role: str) -> tuple[NDArray[Any], str]:
         path = Path(data)
         return read(path, role), str(path)
     source = f"{type(data).__module__.split('.')[0]}.{type(data).__qualname__}"
+    try:
+        array = _from_object(data, source, role)
+    except InputError:
+        raise
+    except Exception as error:  # whatever a foreign object raises when it is asked for its values
+        raise InputError(f"{role} is a {source} that cannot be read: {error}") from error
+    if array is None:
+        raise InputError(f"{role} is a {source}; expected {_ACCEPTED}.")
+    return array, source
+
+
+def _from_object(data: object, source: str, role: str) -> NDArray[Any] | None:
+    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        raise InputError(
+            f"{role} is a masked array with {int(np.sum(data.mask))} masked values; drop the rows "
+            "that hold them."
+        )
     if isinstance(data, np.ndarray):
-        return data, source
+        return np.asarray(data)
     if source.split(".")[0] in _FRAME_LIBRARIES:
-        return _from_frame(data, role), source
+        return _from_frame(data, role)
     if hasattr(data, "detach"):
-        return _from_tensor(data, role), source
+        return _from_tensor(data, role)
     if hasattr(data, "__array__"):
-        return np.asarray(data), source
+        return np.asarray(data)
     if hasattr(data, "__dlpack__"):
-        return _from_dlpack(data, role), source
+        return _from_dlpack(data, role)
     if isinstance(data, Sequence) and not isinstance(data, bytes):
-        return _from_sequence(data, role), source
-    raise InputError(f"{role} is a {source}; expected {_ACCEPTED}.")
+        return _from_sequence(data, role)
+    return None
 
 
 def _from_tensor(tensor: Any, role: str) -> NDArray[Any]:
@@ -116,9 +133,17 @@ def _read_column(column: Any, role: str) -> NDArray[Any]:
     return _stack_vectors(values, role) if values.dtype == object else values
 
 
+def _length(vector: Any) -> int:
+    """Length of a vector; −1 of anything else."""
+    try:
+        return len(vector) if np.ndim(vector) == 1 else -1
+    except ValueError:  # a ragged nest of lists
+        return -1
+
+
 def _stack_vectors(vectors: NDArray[Any], role: str) -> NDArray[Any]:
     """Turn an object array of equally long vectors into a matrix."""
-    lengths = [len(vector) if np.ndim(vector) == 1 else -1 for vector in vectors]
+    lengths = [_length(vector) for vector in vectors]
     if not lengths:
         return np.empty((0, 0))
     for row, length in enumerate(lengths):

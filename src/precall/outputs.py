@@ -2,19 +2,37 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["replacing", "write_text"]
+from precall.errors import InputError
+
+__all__ = ["check_target", "replacing", "write_text"]
+
+
+def check_target(path: Path, inputs: Iterable[Path] = ()) -> None:
+    """Raise, before any work is done, if ``path`` cannot be written or is one of ``inputs``."""
+    if path.is_dir():
+        raise InputError(f"cannot write to {path}: it is a folder.")
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write to {path}: there is no folder {path.parent}.")
+    if any(path.exists() and other.exists() and path.samefile(other) for other in inputs):
+        raise InputError(f"cannot write to {path}: it is one of the inputs.")
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path; what is written there becomes ``path`` if no error is raised."""
-    handle, name = tempfile.mkstemp(
-        prefix=f".{path.stem}-", suffix=path.suffix, dir=path.resolve().parent
-    )
+    """Yield a temporary path; what is written there becomes ``path`` if no error is raised.
+
+    A link keeps pointing where it did. Pipes and devices cannot be replaced: these are written to.
+    """
+    check_target(path)
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
     os.close(handle)
     temporary = Path(name)
     try:

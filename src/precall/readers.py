@@ -25,14 +25,16 @@ def read(path: Path, role: str) -> NDArray[Any]:
     role
         What to call the input in error messages: ``"real"`` or ``"generated"``.
     """
-    if path.is_dir():
-        raise InputError(f"{role}: {path} is a folder; expected a .npy file.")
     try:
+        if path.is_dir():
+            raise InputError(f"{role}: {path} is a folder; expected a .npy file.")
         with path.open("rb") as file:
             return _map_npy(path, file, role)
-    except OSError as error:
-        reason = error.strerror or error
-        raise InputError(f"{role}: cannot read {path}: {reason}.") from error
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{role}: cannot read {str(path)[:200]}: {reason}.") from error
 
 
 def _map_npy(path: Path, file: Any, role: str) -> NDArray[Any]:
@@ -48,11 +50,11 @@ def _map_npy(path: Path, file: Any, role: str) -> NDArray[Any]:
     file.seek(0)
     try:
         shape, fortran_order, dtype = _read_header(file)
-    except (ValueError, EOFError, TypeError, SyntaxError) as error:
+    except (ValueError, EOFError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
         raise InputError(f"{role}: {path} has a damaged .npy header. Save it again.") from error
     if dtype.hasobject:
         raise InputError(_pickled(path, role))
-    if any(size < 0 for size in shape):
+    if not _is_plausible(shape, dtype):
         raise InputError(f"{role}: {path} has a damaged .npy header. Save it again.")
     n_bytes = math.prod(shape) * dtype.itemsize
     present = path.stat().st_size - file.tell()
@@ -72,6 +74,11 @@ def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     if version == (1, 0):
         return npy.read_array_header_1_0(file)
     return npy.read_array_header_2_0(file)
+
+
+def _is_plausible(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
+    sizes_fit = all(type(size) is int and 0 <= size < 2**48 for size in shape)
+    return sizes_fit and len(shape) <= 8 and dtype.itemsize > 0
 
 
 def _pickled(path: Path, role: str) -> str:

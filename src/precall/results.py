@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from precall.curve import PRCurve
 from precall.errors import InputError
@@ -94,18 +95,25 @@ class Evaluation:
         """Read a result back from a JSON document or from the path of one."""
         document = _parse(source)
         version = document.get("format_version")
-        if version != FORMAT_VERSION:
+        if version != FORMAT_VERSION or isinstance(version, bool):
             raise InputError(
                 f"this result has format_version {version!r}; this version of precall reads "
                 f"{FORMAT_VERSION}."
             )
         try:
             vertices = {name: curve["vertices"] for name, curve in document["curves"].items()}
-            curves = {name: PRCurve(v["fpr"], v["fnr"]) for name, v in vertices.items()}
+            curves = {
+                name: PRCurve(_numbers(v["fpr"]), _numbers(v["fnr"]))
+                for name, v in vertices.items()
+            }
             protocol = Protocol(**{f.name: document["protocol"][f.name] for f in fields(Protocol)})
-            return cls(curves, document["scores"], protocol, tuple(document["warnings"]))
-        except (KeyError, TypeError, AttributeError) as error:
+            result = cls(curves, document["scores"], protocol, tuple(document["warnings"]))
+            _check_types(result)
+        except InputError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise InputError(f"this is not a result of precall: {error!r}.") from error
+        return result
 
     def _describe(self, name: str) -> dict[str, Any]:
         """Everything about one curve, in the order and under the names of the JSON format."""
@@ -179,15 +187,36 @@ def _parse(source: str | PathLike[str]) -> dict[str, Any]:
     else:
         try:
             text = Path(source).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"cannot read a result from {source}: {error}.") from error
+        except (OSError, TypeError, ValueError) as error:
+            raise InputError(f"cannot read a result from {source!r:.200}: {error}.") from error
     try:
         document = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"this is not a JSON document: {error}.") from error
     if not isinstance(document, dict):
         raise InputError("this is not a result of precall: expected a JSON object.")
     return document
+
+
+def _numbers(values: Any) -> NDArray[np.float64]:
+    if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
+        raise TypeError("vertices must be lists of numbers")
+    return np.array(values, dtype=np.float64)
+
+
+def _check_types(result: Evaluation) -> None:
+    """Check what JSON cannot promise about the parts that are used later."""
+    protocol = result.protocol
+    if not isinstance(result.scores, Mapping):
+        raise TypeError("scores must be an object")
+    if not all(isinstance(text, str) and len(text) > 1 for text in result.warnings):
+        raise TypeError("warnings must be a list of sentences")
+    if protocol.k.keys() != result.curves.keys():
+        raise ValueError("protocol.k must name every curve")
+    if not all(k is None or type(k) is int for k in protocol.k.values()):
+        raise TypeError("protocol.k must hold integers")
+    if not all(type(n) is int for n in (protocol.n, protocol.m, protocol.d, protocol.seed)):
+        raise TypeError("n, m, d and seed must be integers")
 
 
 def _without_infinities(value: Any) -> Any:

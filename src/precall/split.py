@@ -61,7 +61,7 @@ class HoldOut:
     fit_fraction: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0 < self.fit_fraction < 1:
+        if not isinstance(self.fit_fraction, float) or not 0 < self.fit_fraction < 1:
             raise InputError(
                 f"fit_fraction must lie between 0 and 1, both excluded; got {self.fit_fraction!r}."
             )
@@ -91,7 +91,8 @@ class CrossFit:
     n_folds: int = 2
 
     def __post_init__(self) -> None:
-        if not isinstance(self.n_folds, int) or isinstance(self.n_folds, bool) or self.n_folds < 2:
+        is_integer = isinstance(self.n_folds, int | np.integer)
+        if not is_integer or isinstance(self.n_folds, bool) or self.n_folds < 2:
             raise InputError(f"folds must be an integer of at least 2; got {self.n_folds!r}.")
 
     def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
@@ -114,10 +115,8 @@ class CrossFit:
 
 def as_split(split: bool | float | Split | None) -> Split:
     """Read the ``split`` argument of :func:`precall.evaluate`."""
-    if split is None or split is False:
-        return NoSplit()
-    if split is True:
-        return HoldOut()
+    if split is None or isinstance(split, bool | np.bool_):
+        return HoldOut() if split else NoSplit()
     if isinstance(split, float):
         return HoldOut(split)
     if isinstance(split, NoSplit | HoldOut | CrossFit):

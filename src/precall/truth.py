@@ -50,6 +50,8 @@ def true_curve(
     >>> round(curve.max_precision, 4), round(curve.max_recall, 4)
     (0.16, 0.16)
     """
+    if not (isinstance(p, Distribution) and isinstance(q, Distribution)):
+        raise InputError(f"p and q must be distributions; got {p!r} and {q!r}.")
     if p.n_features != q.n_features:
         raise InputError(
             f"p and q must have the same number of features; got {p.n_features} and {q.n_features}."
@@ -122,8 +124,8 @@ def _curve_of_weights(p: Mixture, q: Mixture) -> PRCurve:
 
 
 def _monte_carlo(p: Distribution, q: Distribution, n_samples: int, seed: int) -> PRCurve:
-    if n_samples < 1:
-        raise InputError(f"n_samples must be positive; got {n_samples}.")
+    if not isinstance(n_samples, int) or n_samples < 1:
+        raise InputError(f"n_samples must be a positive integer; got {n_samples!r}.")
     streams = np.random.default_rng(seed).spawn(2)
     samples = [d.draw(n_samples, rng) for d, rng in zip((p, q), streams, strict=True)]
     return PRCurve.of(ErrorRates.of(Likelihood(p, q).weigh(*samples)))

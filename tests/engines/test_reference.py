@@ -81,6 +81,25 @@ def test_counts_without_a_split(pair, tiles):
 
 
 @given(pairs_with_k())
+def test_balls_between_the_classes(pair):
+    """Others whose own ball holds me, and others in my own ball: word by word."""
+    real, generated, k = pair
+    fold = fold_of(real, generated)
+    plan = NeighborPlan(cross_ks=frozenset({k}))
+    found = ReferenceEngine().measure(
+        fold.real, fold.generated, plan, threads=None, progress=lambda done, total: None
+    )
+    expected = []
+    for own, others in ((real, generated), (generated, real)):
+        for i, z in enumerate(own):
+            distances = [exact(z, other) for other in others]
+            holders = sum(d <= own_radius(others, j, k) for j, d in enumerate(distances))
+            held = sum(d <= own_radius(own, i, k) for d in distances)
+            expected.append([holders, held])
+    assert found.cross[k].tolist() == expected
+
+
+@given(pairs_with_k())
 def test_counts_with_a_split(pair):
     real, generated, _ = pair
     fold = fold_of(real, generated, HoldOut())

@@ -82,7 +82,7 @@ def test_names():
     assert repr(precall.IPR(3)) == "IPR(k=3)"
 
 
-@pytest.mark.parametrize("k", [0, -1, 2.5, "cube", None, True])
+@pytest.mark.parametrize("k", [0, -1, 2.5, "cube", None, True, np.array([1, 2])])
 def test_k_must_make_sense(k):
     message = f"k must be a positive integer or 'sqrt'; got {k!r}."
     with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):

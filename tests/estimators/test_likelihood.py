@@ -52,6 +52,10 @@ def test_functions_will_do():
 
 def test_densities_must_make_sense():
     rows = np.zeros((3, 2))
+    with pytest.raises(
+        precall.InputError, match=r"^p must have a log_density method or be a function; got 5\.$"
+    ):
+        precall.Likelihood(5, 6)
     for p, message in (
         (lambda x: x, "p must return one log density a row; got shape (3, 2) for 3 rows."),
         (lambda x: x[:, 0] + np.nan, "p returned a log density that is NaN or +inf."),

@@ -35,13 +35,13 @@ def count_at_most(distances, inner, outer):
 
 
 @njit(cache=True, nogil=True)
-def _bisect(distances, k, high, precision):
-    """A Q that at least ``k`` of ``distances`` are within, at most ``precision`` too large.
+def _bisect(distances, k, high, tolerance):
+    """A Q that at least ``k`` of ``distances`` are within, at most ``tolerance`` too large.
 
     ``high`` must be such a Q. Bisection: counting is done by vectors, partitioning would not be.
     """
     low = np.int32(0)
-    while high - low > precision:
+    while high - low > tolerance:
         middle = np.int32(low + ((high - low) >> 1))
         n_within = 0
         for t in range(len(distances)):

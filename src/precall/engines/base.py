@@ -57,7 +57,7 @@ def choose_engine(name: str) -> Engine:
     """Return the engine called ``name``; only ``"auto"`` chooses for the caller."""
     if name == "auto":
         name = _BEST
-    if name not in _ENGINES:
+    if not isinstance(name, str) or name not in _ENGINES:
         known = ", ".join(repr(known) for known in ("auto", *_ENGINES))
         raise InputError(f"engine={name!r} is unknown; choose from {known}.")
     engine: Engine = getattr(import_module(f"precall.engines.{name}"), _ENGINES[name])()
@@ -102,6 +102,8 @@ class Meter:
 
     def advance(self, n_pairs: int) -> None:
         """Report that this many more pairs were compared."""
+        if n_pairs == 0:
+            return
         with self._lock:
             self._done += n_pairs
             self._progress(self._done, self._total)

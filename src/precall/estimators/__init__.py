@@ -29,7 +29,7 @@ NEIGHBOR_ESTIMATORS: dict[str, type[NeighborEstimator]] = {
 def as_estimator(estimator: str | Estimator) -> Estimator:
     """Turn a name into an estimator with its default parameters."""
     if not isinstance(estimator, str):
-        if not hasattr(estimator, "needs"):
+        if isinstance(estimator, type) or not hasattr(estimator, "needs"):
             raise InputError(
                 f"estimators must hold names or estimator objects such as precall.KNN(k=100); "
                 f"got {estimator!r}."

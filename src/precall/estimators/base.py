@@ -76,7 +76,8 @@ class NeighborEstimator:
 
     def __post_init__(self) -> None:
         is_integer = isinstance(self.k, int | np.integer) and not isinstance(self.k, bool)
-        if self.k != "sqrt" and not (is_integer and int(self.k) >= 1):
+        is_sqrt = isinstance(self.k, str) and self.k == "sqrt"
+        if not is_sqrt and not (is_integer and int(self.k) >= 1):
             raise InputError(f"k must be a positive integer or 'sqrt'; got {self.k!r}.")
 
     @property

@@ -43,6 +43,13 @@ class Likelihood:
     q: LogDensity
     name: ClassVar[str] = "likelihood"
 
+    def __post_init__(self) -> None:
+        for name, density in (("p", self.p), ("q", self.q)):
+            if not (callable(density) or hasattr(density, "log_density")):
+                raise InputError(
+                    f"{name} must have a log_density method or be a function; got {density!r}."
+                )
+
     @property
     def n_neighbors(self) -> None:
         """Always ``None``: there is no k."""
