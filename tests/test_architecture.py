@@ -25,7 +25,6 @@ ROAD = [
     "curve",
     "analytic_curve",
     "distributions",
-    "truth",
     "results",
     "evaluation",
     "demo",

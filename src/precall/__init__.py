@@ -3,6 +3,7 @@
 from precall.analytic_curve import GaussianShiftCurve
 from precall.curve import Curve, PRCurve, PrecisionRecall
 from precall.display import PRCurveDisplay
+from precall.distributions import true_curve
 from precall.error_rates import ErrorRates
 from precall.errors import InputError, PrecallWarning
 from precall.estimators import IPR, KNN, Coverage, Evidence, Likelihood, Parzen
@@ -10,7 +11,6 @@ from precall.evaluation import evaluate
 from precall.features import FeatureSet
 from precall.results import Evaluation
 from precall.split import CrossFit, HoldOut, NoSplit
-from precall.truth import true_curve
 from precall.version import __version__
 
 __all__ = [

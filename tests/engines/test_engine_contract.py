@@ -1,5 +1,8 @@
 """Every engine returns the reference's integers and radii, to the bit, on any input."""
 
+import os
+import subprocess
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -264,6 +267,49 @@ def test_balls_between_classes_need_all_samples(engine):
     fold = fold_of(rng.normal(size=(60, 3)), rng.normal(size=(50, 3)), HoldOut())
     with pytest.raises(ValueError, match="only defined without a split"):
         measure(engine, fold, NeighborPlan(cross_ks=frozenset({2})))
+
+
+SHOW_DIGEST = """
+import hashlib, sys
+import llvmlite.binding
+import numpy as np
+
+if sys.argv[1] == "bare":  # before anything is compiled
+    llvmlite.binding.get_host_cpu_features = dict
+
+from precall.engines.cpu import CpuEngine
+from precall.features import FeatureSet
+from precall.neighbors import Ball, NeighborPlan
+from precall.split import NoSplit
+
+rng = np.random.default_rng(0)
+sets = (FeatureSet.of(rng.normal(size=(n, 9)), "x") for n in (300, 200))
+(fold,) = NoSplit().folds(*sets, seed=0)
+plan = NeighborPlan(frozenset((ball, 5) for ball in Ball), frozenset({3}))
+engine = CpuEngine()
+found = engine.measure(
+    fold.real, fold.generated, plan, threads=1, progress=lambda done, total: None
+)
+digest = hashlib.sha256()
+for part in (found.counts, found.squared_reach, found.cross):
+    for key in sorted(part, key=str):
+        digest.update(np.ascontiguousarray(part[key]).tobytes())
+print(engine.kernel.name, digest.hexdigest())
+"""
+
+
+def test_a_machine_without_vector_extensions(tmp_path):
+    """Everything compiled for a generic CPU, with no feature to be had: the same bits."""
+    outputs = {}
+    for machine, extra in (("own", {}), ("bare", {"NUMBA_CPU_NAME": "generic"})):
+        environment = {**os.environ, **extra}
+        if machine == "bare":
+            environment["NUMBA_CACHE_DIR"] = str(tmp_path)
+        command = [sys.executable, "-c", SHOW_DIGEST, machine]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+        outputs[machine] = done.stdout.split()
+    assert outputs["bare"][0] == "portable"
+    assert outputs["bare"][1] == outputs["own"][1]
 
 
 def test_an_unsupported_kernel_is_refused(monkeypatch):

@@ -73,22 +73,20 @@ def _limits(tiles, thresholds, bound):
 
 
 @njit(cache=True, nogil=True)
-def _in_ball(distance, inner, outer, query, reference, threshold, bound):
-    """Whether a pair is within a ball: by Q if that tells, else by its rows."""
-    if distance <= inner:
-        return True
-    return distance <= outer and is_within(query, reference, threshold, bound)
+def _settle(queries, i, references, j, threshold, bound):
+    """Whether a pair that Q leaves open is within a ball. Looks at its rows, so: not for all."""
+    query, reference = queries.base[queries.rows[i]], references.base[references.near[j]]
+    return is_within(query, reference, threshold, bound)
 
 
 @njit(cache=True, nogil=True)
-def _count_row(distances, inner, outer, query, references, first, threshold, bound):
+def _count_row(distances, inner, outer, queries, i, references, first, threshold, bound):
     """Count consecutive references within one ball of a query, whole vectors at a time."""
     n_within, n_open = count_at_most(distances, inner, outer)
     if n_open > n_within:
         for c in range(len(distances)):
             if inner < distances[c] <= outer:
-                reference = references.base[references.near[first + c]]
-                n_within += is_within(query, reference, threshold, bound)
+                n_within += _settle(queries, i, references, first + c, threshold, bound)
     return n_within
 
 
@@ -141,31 +139,32 @@ def count_near(tiles, bound, queries, references, thresholds, counts):
                 if mask == 0:
                     continue
                 i = a_panel * n_rows + r
-                query = queries.base[queries.rows[i]]
                 for c in range(len(distances)):
                     distances[c] = np.int32(row_norm[i] + col_norm[first + c] - 2 * dots[r, c])
                 is_crowded = popcount(mask) > _CROWDED
                 if is_crowded:
                     for ball in range(n_query_balls):
                         counts[i, ball] += _count_row(
-                            distances, row_inner[i, ball], row_outer[i, ball], query, references,
-                            first, thresholds.of_query[ball, i], bound,
+                            distances, row_inner[i, ball], row_outer[i, ball], queries, i,
+                            references, first, thresholds.of_query[ball, i], bound,
                         )  # fmt: skip
                 while mask:
                     c = lowest_bit(mask)
                     mask &= np.uint32(mask - np.uint32(1))
-                    j = first + c
-                    reference = references.base[references.near[j]]
+                    j, distance = first + c, distances[c]
                     for ball in range(0 if is_crowded else n_query_balls):
-                        counts[i, ball] += _in_ball(
-                            distances[c], row_inner[i, ball], row_outer[i, ball], query, reference,
-                            thresholds.of_query[ball, i], bound,
-                        )  # fmt: skip
+                        if distance <= row_inner[i, ball]:
+                            counts[i, ball] += 1
+                        elif distance <= row_outer[i, ball]:
+                            threshold = thresholds.of_query[ball, i]
+                            counts[i, ball] += _settle(queries, i, references, j, threshold, bound)
                     for ball in range(n_reference_balls):
-                        counts[i, n_query_balls + ball] += _in_ball(
-                            distances[c], col_inner[j, ball], col_outer[j, ball], query, reference,
-                            thresholds.of_near[ball, j], bound,
-                        )  # fmt: skip
+                        at = n_query_balls + ball
+                        if distance <= col_inner[j, ball]:
+                            counts[i, at] += 1
+                        elif distance <= col_outer[j, ball]:
+                            threshold = thresholds.of_near[ball, j]
+                            counts[i, at] += _settle(queries, i, references, j, threshold, bound)
     _count_far(queries, references, thresholds, bound, counts)
 
 
@@ -174,12 +173,12 @@ def count_near(tiles, bound, queries, references, thresholds, counts):
 
 
 @njit(cache=True, nogil=True)
-def _record(in_row_ball, in_col_ball, by_row, by_col):
+def _record(in_row_ball, in_col_ball, by_row, i, by_col, j, ball):
     """Count one pair: entry 0 is "balls of others that hold me", entry 1 "others in my ball"."""
-    by_row[0] += in_col_ball
-    by_row[1] += in_row_ball
-    by_col[0] += in_row_ball
-    by_col[1] += in_col_ball
+    by_row[i, ball, 0] += in_col_ball
+    by_row[i, ball, 1] += in_row_ball
+    by_col[j, ball, 0] += in_row_ball
+    by_col[j, ball, 1] += in_col_ball
 
 
 @njit(cache=True, nogil=True)
@@ -192,7 +191,7 @@ def _cross_far(queries, references, thresholds, bound, by_query, by_far):
             for ball in range(len(thresholds.of_query)):
                 in_row_ball = is_within(query, reference, thresholds.of_query[ball, i], bound)
                 in_col_ball = is_within(query, reference, thresholds.of_far[ball, t], bound)
-                _record(in_row_ball, in_col_ball, by_query[i, ball], by_far[t, ball])
+                _record(in_row_ball, in_col_ball, by_query, i, by_far, t, ball)
 
 
 @njit(cache=True, nogil=True)
@@ -208,6 +207,7 @@ def count_cross(tiles, bound, queries, references, thresholds, by_query, by_near
     """
     kernel, a, b, row_norm, col_norm = tiles
     n_rows, n_cols = a.shape[2], b.shape[2]
+    n_balls = len(thresholds.of_query)
     limits = _limits(tiles, thresholds, bound)
     row_inner, row_outer, col_inner, col_outer, row_tile, col_tile = limits
     dots = np.empty((n_rows, n_cols), dtype=np.int32)
@@ -226,16 +226,14 @@ def count_cross(tiles, bound, queries, references, thresholds, by_query, by_near
                     mask &= np.uint32(mask - np.uint32(1))
                     j = b_panel * n_cols + c
                     distance = np.int32(row_norm[i] + col_norm[j] - 2 * dots[r, c])
-                    query = queries.base[queries.rows[i]]
-                    reference = references.base[references.near[j]]
-                    for ball in range(len(thresholds.of_query)):
-                        in_row_ball = _in_ball(
-                            distance, row_inner[i, ball], row_outer[i, ball], query, reference,
-                            thresholds.of_query[ball, i], bound,
-                        )  # fmt: skip
-                        in_col_ball = _in_ball(
-                            distance, col_inner[j, ball], col_outer[j, ball], query, reference,
-                            thresholds.of_near[ball, j], bound,
-                        )  # fmt: skip
-                        _record(in_row_ball, in_col_ball, by_query[i, ball], by_near[j, ball])
+                    for ball in range(n_balls):
+                        in_row_ball = distance <= row_inner[i, ball]
+                        if not in_row_ball and distance <= row_outer[i, ball]:
+                            threshold = thresholds.of_query[ball, i]
+                            in_row_ball = _settle(queries, i, references, j, threshold, bound)
+                        in_col_ball = distance <= col_inner[j, ball]
+                        if not in_col_ball and distance <= col_outer[j, ball]:
+                            threshold = thresholds.of_near[ball, j]
+                            in_col_ball = _settle(queries, i, references, j, threshold, bound)
+                        _record(in_row_ball, in_col_ball, by_query, i, by_near, j, ball)
     _cross_far(queries, references, thresholds, bound, by_query, by_far)

@@ -20,7 +20,7 @@ class Candidates(NamedTuple):
     """What :func:`collect_nearest` found for each query."""
 
     distances: Any  # (n_queries, capacity) int32: Q
-    indices: Any  # (n_queries, capacity) int32: which of the near references
+    codes: Any  # (n_queries, capacity) int32: twice an index among the near references, plus class
     sizes: Any  # (n_queries,) how many; UNKNOWN where they were too many to keep
 
 
@@ -78,7 +78,7 @@ def _narrowed(kth, error, relative):
 
 
 @njit(cache=True, nogil=True)
-def _shrink(distances, indices, depth, error, relative):
+def _shrink(distances, codes, depth, error, relative):
     """Drop candidates that ``depth`` others are surely nearer than.
 
     Without any error Q orders pairs as the canonical distance does, and ties are worth the same:
@@ -94,7 +94,7 @@ def _shrink(distances, indices, depth, error, relative):
         if distances[t] == limit:
             n_ties -= 1
         if distances[t] < limit or (distances[t] == limit and n_ties >= 0):
-            distances[kept], indices[kept] = distances[t], indices[t]
+            distances[kept], codes[kept] = distances[t], codes[t]
             kept += 1
     return (kept if 2 * kept <= len(distances) else UNKNOWN), limit
 
@@ -127,7 +127,7 @@ def _mark_unproven(found, depth, n_references, limits, error, relative):
 
 
 @njit(cache=True, nogil=True)
-def collect_nearest(tiles, never, n_references, error, depth, relative, found):
+def collect_nearest(tiles, label, never, n_references, error, depth, relative, found):
     """Collect for each query all references that may be among its ``depth`` nearest.
 
     References must be in random order: now and then the limit of each query is guessed from those
@@ -136,6 +136,8 @@ def collect_nearest(tiles, never, n_references, error, depth, relative, found):
 
     Parameters
     ----------
+    label
+        Class of the references, 0 or 1.
     never
         Limits of references that nothing satisfies.
     error
@@ -144,7 +146,7 @@ def collect_nearest(tiles, never, n_references, error, depth, relative, found):
         Output.
     """
     kernel, a, b, row_norm, col_norm = tiles
-    distances, indices, sizes = found
+    distances, codes, sizes = found
     n_rows, n_cols, n_panels = a.shape[2], b.shape[2], b.shape[0]
     n_queries, capacity = distances.shape
     dots = np.empty((n_rows, n_cols), dtype=np.int32)
@@ -174,11 +176,11 @@ def collect_nearest(tiles, never, n_references, error, depth, relative, found):
                     mask &= np.uint32(mask - np.uint32(1))
                     j = b_panel * n_cols + c
                     distances[i, sizes[i]] = np.int32(row_norm[i] + col_norm[j] - 2 * dots[r, c])
-                    indices[i, sizes[i]] = j
+                    codes[i, sizes[i]] = 2 * j + label
                     sizes[i] += 1
                     if sizes[i] < capacity:
                         continue
-                    sizes[i], limit = _shrink(distances[i], indices[i], depth, error[i], relative)
+                    sizes[i], limit = _shrink(distances[i], codes[i], depth, error[i], relative)
                     limits[i] = min(limits[i], limit)
                     row_limit[i] = clip_limit(limits[i] - row_norm[i])
                     if sizes[i] == UNKNOWN:
@@ -217,16 +219,15 @@ def _exact_kth(query, classes, fast, codes, k, bound):
 def _kth_by_grid(query, classes, distances, codes, k, error, bound, fast, doubtful):
     """Canonical k-th smallest squared distance of candidates with the given Q.
 
-    Only candidates that Q cannot tell from the k-th are measured at all. A code is twice an index
-    among the near references, plus the class.
+    Only candidates that Q cannot tell from the k-th are measured at all.
     """
     kth = _kth_smallest(distances, k)
     below, highest = _narrowed(kth, error, bound.relative), _widened(kth, error, bound.relative)
-    n_below, n = 0, 0
+    n_below, n = count_at_most(distances, below, below)[0], 0
     for t in range(len(distances)):
-        if distances[t] <= below:
-            n_below += 1
-        elif distances[t] <= highest:
+        if (
+            below < distances[t] <= highest
+        ):  # rarely true: counting the others apart spares branches
             label = codes[t] & 1
             stored = classes[label].near[codes[t] >> 1]
             row = classes[label].base[stored]
@@ -252,7 +253,7 @@ def _measure(query, references, found, i, label, fast, codes, n):
         elif size == UNKNOWN:
             row = references.near[t]
         else:
-            row = references.near[found.indices[i, t]]
+            row = references.near[found.codes[i, t] >> 1]
         fast[n], codes[n] = fast_squared(query, references.base[row]), 2 * row + label
         n += 1
     return n
@@ -277,7 +278,7 @@ def kth_distances(queries, classes, found, ks, error, bound, out):
     n_members = np.array([len(r.near) + len(r.far) for r in classes])
     fast, doubtful = np.empty(n_members.sum()), np.empty(n_members.sum(), dtype=np.int64)
     capacity = found[0].distances.shape[1] + found[1].distances.shape[1]
-    distances, codes = np.empty(capacity, np.int32), np.empty(capacity, np.int64)
+    both_distances, both_codes = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
     out[:] = np.inf
     for i in range(len(queries.rows)):
         query = queries.base[queries.rows[i]]
@@ -286,20 +287,20 @@ def kth_distances(queries, classes, found, ks, error, bound, out):
             is_on_grid, n = True, 0
             for label in range(start, stop):
                 is_on_grid &= found[label].sizes[i] != UNKNOWN and len(classes[label].far) == 0
-                for t in range(found[label].sizes[i]):
-                    distances[n] = found[label].distances[i, t]
-                    codes[n] = 2 * found[label].indices[i, t] + label
-                    n += 1
-            if not is_on_grid:
-                n = 0
-                for label in range(start, stop):
+            for label in range(start, stop):
+                if is_on_grid:
+                    size = found[label].sizes[i]
+                    both_distances[n : n + size] = found[label].distances[i, :size]
+                    both_codes[n : n + size] = found[label].codes[i, :size]
+                    n += size
+                else:
                     n = _measure(query, classes[label], found[label], i, label, fast, doubtful, n)
             for t in range(len(ks)):
                 if ks[t] > n_members[start:stop].sum():
                     continue
                 if is_on_grid:
                     out[i, which, t] = _kth_by_grid(
-                        query, classes, distances[:n], codes[:n], ks[t], error[i], bound,
+                        query, classes, both_distances[:n], both_codes[:n], ks[t], error[i], bound,
                         fast, doubtful,
                     )  # fmt: skip
                 else:

@@ -1,10 +1,10 @@
 """Rows as short integers, with a proven bound on what that loses.
 
-A row x is written as x = c + s·q + e: a common centre c, a common step s, integers q and a
-remainder e whose length ρ = ‖e‖ is known. With Q = ‖q − q′‖², an exact integer, the
+A row x is written as x = c + s(q + e): a common centre c, a common step s, integers q and a
+remainder e whose length ρ = ‖e‖, in steps, is known. With Q = ‖q − q′‖², an exact integer, the
 triangle inequality gives for the distance D of two rows
 
-    s·√Q − ρ − ρ′  ≤  D  ≤  s·√Q + ρ + ρ′,                                               (1)
+    s(√Q − ρ − ρ′)  ≤  D  ≤  s(√Q + ρ + ρ′),                                             (1)
 
 so that one integer product decides nearly every comparison D ≤ R. What it leaves open is decided by
 the canonical distance. The page docs/exactness.md derives the constants below.
@@ -26,10 +26,10 @@ __all__ = ["Grid", "GridRows", "Slack"]
 Floats = NDArray[np.float64]
 
 _SMALLEST_STEP = 2.0**-480
-_SAMPLE = 64
+_SAMPLE = 64  # rows of each set that the centre is taken from
 _FAR = 4.0  # rows this many times farther out than most are not allowed to coarsen the grid
 _MOST = 0.99
-_EXACT_STEPS = 2.0**51
+_EXACT_STEPS = 2.0**51  # float64 adds multiples of a power of two up to here without rounding
 _VALUES_AT_ONCE = 2**20
 
 
@@ -37,7 +37,7 @@ _VALUES_AT_ONCE = 2**20
 class Slack:
     """How far a float64 squared distance F, summed in any order, is from the canonical one.
 
-    |F − D²| ≤ relative·F + absolute. Both are 0 where all arithmetic is exact.
+    |F − D̂²| ≤ relative·F + absolute.
     """
 
     relative: float

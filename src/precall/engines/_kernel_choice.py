@@ -36,7 +36,10 @@ def is_supported(kernel: Kernel) -> bool:
     """Tell whether this machine has the CPU features that the kernel needs."""
     if not kernel.needs:
         return True
-    features: dict[str, bool] = llvm.get_host_cpu_features()
+    try:
+        features: dict[str, bool] = llvm.get_host_cpu_features()
+    except RuntimeError:  # LLVM cannot tell on this machine
+        return False
     return all(features.get(feature, False) for feature in kernel.needs)
 
 

@@ -202,13 +202,14 @@ class _Measurement:
 
     # Sweep 1
 
-    def _candidates(self, queries: _Packed, fit: _Fit, depth: int) -> Candidates:
+    def _candidates(self, queries: _Packed, fit: _Fit, label: int, depth: int) -> Candidates:
         capacity = max(_LEAST_CAPACITY, _CAPACITY_PER_NEIGHBOR * depth)
         n = len(queries.rows)
-        distances, indices = np.empty((2, n, capacity), np.int32)
-        found = Candidates(distances, indices, np.empty(n, np.int64))
+        distances, codes = np.empty((2, n, capacity), np.int32)
+        found = Candidates(distances, codes, np.empty(n, np.int64))
         collect_nearest(
             self._tiles(queries, fit),
+            label,
             fit.never,
             len(fit.places),
             queries.error + fit.largest_error,
@@ -224,7 +225,7 @@ class _Measurement:
         Of two classes: of the one, of the other and of both, (n, 3, n_ks).
         """
         out = np.empty((len(queries.rows), 1 if len(fits) == 1 else 3, len(ks)))
-        found = [self._candidates(queries, fit, max(ks)) for fit in fits]
+        found = [self._candidates(queries, fit, c, max(ks)) for c, fit in enumerate(fits)]
         kth_distances(
             queries.queries,
             (fits[0].references, fits[-1].references),

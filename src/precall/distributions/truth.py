@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from precall.analytic_curve import GaussianShiftCurve
 from precall.curve import Curve, PRCurve
-from precall.distributions import Distribution, Gaussian, Mixture, UniformBox
+from precall.distributions.families import Distribution, Gaussian, Mixture, UniformBox
 from precall.error_rates import ErrorRates
 from precall.errors import InputError
 from precall.estimators.likelihood import Likelihood

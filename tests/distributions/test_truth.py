@@ -6,8 +6,14 @@ import pytest
 import precall
 from precall.analytic_curve import GaussianShiftCurve
 from precall.curve import PRCurve
-from precall.distributions import Gaussian, Mixture, UniformBall, UniformBox, UniformShell
-from precall.truth import true_curve
+from precall.distributions import (
+    Gaussian,
+    Mixture,
+    UniformBall,
+    UniformBox,
+    UniformShell,
+    true_curve,
+)
 
 CENTRES = [Gaussian(np.full(64, mu)) for mu in (0.0, -5.0, 3.0, 5.0)]
 P_WEIGHTS, Q_WEIGHTS = [0.3, 0.2, 0.5, 0.0], [0.0, 0.5, 0.2, 0.3]  # 000 §4.2
