@@ -78,7 +78,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
     quick = parser.parse_args().quick
     n, large = (1000, 3000) if quick else (10_000, 50_000)
-    rounds = 3 if quick else 5
+    rounds = 3
     sections = [
         "# Benchmarks\n\nWritten by `make bench`. Times are medians of interleaved rounds on one "
         "machine; compare ratios, not seconds. One unit is one n × m × d product of single "
@@ -89,12 +89,12 @@ def main():
     tasks = [
         partial(four_numbers, n, 64, 5, rounds),
         partial(four_numbers, n, 64, 100, rounds),
-        partial(four_numbers, n, 2048, 5, 3),
-        partial(four_numbers, n, 2048, 100, 3, with_peers=False),
+        partial(four_numbers, n, 2048, 5, rounds),
+        partial(four_numbers, n, 2048, 100, rounds, with_peers=False),
         partial(everything, n, 64, rounds),
-        partial(everything, n, 2048, 3),
-        partial(four_numbers, large, 64, 5, 3, with_peers=False),
-        partial(growth, [n // 2, n, 2 * n, 4 * n], 64, 5, 3),
+        partial(everything, n, 2048, rounds),
+        partial(four_numbers, large, 64, 5, rounds, with_peers=False),
+        partial(growth, [n // 2, n, 2 * n, 4 * n], 64, 5, rounds),
     ]
     for task in tasks:
         sections.append(task())
