@@ -11,7 +11,7 @@ MANY = RNG.normal(size=(1200, 3))
 OTHER = RNG.normal(size=(1100, 3))
 
 
-def refusal(data, text):
+def check_refused(data, text):
     with pytest.raises(precall.InputError, match=f"^{re.escape(text)}$"):
         FeatureSet.of(data, "real")
 
@@ -46,17 +46,17 @@ def test_float_rows_are_not_copied():
 
 
 def test_wrong_dimensions():
-    refusal(
+    check_refused(
         np.zeros(10),
         "real must have two dimensions (samples, features); got shape (10,). "
         "For samples with one feature each, pass real.reshape(-1, 1).",
     )
-    refusal(
+    check_refused(
         np.zeros((4, 3, 2, 2)),
         "real must have two dimensions (samples, features); got shape (4, 3, 2, 2). "
         "These look like images: extract features first.",
     )
-    refusal(
+    check_refused(
         np.zeros((4, 3, 2)),
         "real must have two dimensions (samples, features); got shape (4, 3, 2). "
         "Flatten each sample: real.reshape(len(real), -1).",
@@ -65,7 +65,7 @@ def test_wrong_dimensions():
 
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0)])
 def test_empty(shape):
-    refusal(
+    check_refused(
         np.zeros(shape),
         f"real is empty: its shape is {shape}. Pass at least two samples and one feature.",
     )
@@ -74,13 +74,13 @@ def test_empty(shape):
 def test_not_finite():
     data = np.zeros((5000, 700))
     data[4321, 5] = np.nan
-    refusal(
+    check_refused(
         data,
         "real holds 1 value that is NaN or infinite, the first in row 4321. "
         "Drop these rows or mend the extractor.",
     )
     data[4999] = np.inf
-    refusal(
+    check_refused(
         data,
         "real holds 701 values that are NaN or infinite, the first in row 4321. "
         "Drop these rows or mend the extractor.",
@@ -88,17 +88,17 @@ def test_not_finite():
 
 
 def test_dtypes_that_are_not_numbers():
-    refusal(
+    check_refused(
         np.array([["a", 1], ["b", 2]], dtype=object),
         "real has dtype object: its rows are Python objects, not numbers. Build one numeric array: "
         "numpy.array(real.tolist(), dtype='float32').",
     )
-    refusal(
+    check_refused(
         np.zeros((2, 2), dtype=complex),
         "real has dtype complex128, which is not numeric here; expected float16, bfloat16, "
         "float32, float64 or integers.",
     )
-    refusal(
+    check_refused(
         np.array([["a"], ["b"]]),
         "real has dtype <U1, which is not numeric here; expected float16, bfloat16, "
         "float32, float64 or integers.",
@@ -106,12 +106,12 @@ def test_dtypes_that_are_not_numbers():
 
 
 def test_values_that_float64_cannot_compare():
-    refusal(
+    check_refused(
         np.array([[2**53 + 1], [0]]),
         "real holds integers beyond 2**53, which float64 cannot tell apart; subtract an offset or "
         "rescale.",
     )
-    refusal(
+    check_refused(
         np.array([[1e200], [0.0]]),
         "real holds values up to 1e+200; above 1e+150 squared distances overflow. "
         "Rescale the features.",

@@ -12,7 +12,7 @@ from precall.features import FeatureSet
 FEATURES = np.arange(12, dtype=np.float32).reshape(4, 3)
 
 
-def refusal(path: Path, text: str) -> None:
+def check_refused(path: Path, text: str) -> None:
     with pytest.raises(precall.InputError, match=f"^{re.escape(text)}$"):
         FeatureSet.of(path, "real")
 
@@ -61,19 +61,19 @@ def test_malicious_files_are_refused_and_never_run(tmp_path):
     plain.write_bytes(pickle.dumps(Explosion(trap)))
     np.save(wrapped, np.array([[Explosion(trap)]], dtype=object), allow_pickle=True)
     for path in (plain, wrapped):
-        refusal(path, pickled_message(path))
+        check_refused(path, pickled_message(path))
     assert not trap.exists()
 
 
 def test_unreadable_files(tmp_path):
     missing, empty = tmp_path / "missing.npy", tmp_path / "empty.npy"
-    refusal(missing, f"real: cannot read {missing}: No such file or directory.")
+    check_refused(missing, f"real: cannot read {missing}: No such file or directory.")
     empty.write_bytes(b"")
-    refusal(empty, f"real: {empty} is empty (0 bytes).")
-    refusal(tmp_path, f"real: {tmp_path} is a folder; expected a .npy file.")
+    check_refused(empty, f"real: {empty} is empty (0 bytes).")
+    check_refused(tmp_path, f"real: {tmp_path} is a folder; expected a .npy file.")
     text = tmp_path / "features.csv"
     text.write_text("1,2,3\n")
-    refusal(
+    check_refused(
         text,
         f"real: {text} is not a .npy file. Save the features with numpy.save(path, features).",
     )
@@ -84,7 +84,7 @@ def test_damaged_files(tmp_path):
     np.save(path, FEATURES)
     whole = path.read_bytes()
     path.write_bytes(whole[:-8])
-    refusal(
+    check_refused(
         path,
         f"real: {path} is truncated: its header promises 48 bytes of data, 40 are there. "
         "Copy or save it again.",
@@ -97,7 +97,7 @@ def test_damaged_files(tmp_path):
         whole[:6] + b"\x09\x09" + whole[8:],
     ):
         path.write_bytes(forged)
-        refusal(path, damaged)
+        check_refused(path, damaged)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_forged_headers(tmp_path, descr, shape):
     header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
     header += " " * (-(len(header) + 11) % 64) + "\n"
     path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode())
-    refusal(path, f"real: {path} has a damaged .npy header. Save it again.")
+    check_refused(path, f"real: {path} has a damaged .npy header. Save it again.")
 
 
 def test_paths_that_cannot_be(tmp_path):
@@ -133,7 +133,7 @@ def test_a_forged_header_allocates_nothing(tmp_path):
     np.save(path, FEATURES)
     path.write_bytes(path.read_bytes().replace(b"(4, 3), }      ", b"(4, 3000000000)"))
     path.write_bytes(path.read_bytes().replace(b"(4, 3000000000)", b"(4, 900000000)}"))
-    refusal(
+    check_refused(
         path,
         f"real: {path} is truncated: its header promises 14400000000 bytes of data, 48 are there. "
         "Copy or save it again.",

@@ -60,103 +60,137 @@ def _avx2_bits(b: ir.IRBuilder, hits: ir.Value) -> ir.Value:
     return b.call(signs, [b.bitcast(b.sext(hits, ir.VectorType(_I32, 8)), v8f32)])
 
 
-def _build_tile_function(module: ir.Module, name: str, simd: _Simd) -> ir.Function:
-    """Emit ``int32 name(a, b, n_pairs, row_limit, row_norm, col_norm, col_limit, dots, masks)``.
+Tile = dict[tuple[int, int], ir.Value]  # (row, half) -> vector of int32, held in a register
+
+
+class _TileEmitter:
+    """Emits ``int32 name(a, b, n_pairs, row_limit, row_norm, col_norm, col_limit, dots, masks)``.
 
     Register tile: ``kernel.rows`` x ``halves`` vectors of ``lanes`` int32.
     """
-    kernel, lanes = simd.kernel, simd.lanes
-    pointer = _I32.as_pointer()
-    signature = ir.FunctionType(_I32, [pointer, pointer, _I64] + [pointer] * 6)
-    function = ir.Function(module, signature, name)
-    function.linkage = "internal"
-    function.attributes.add("noinline")
-    function.attributes.add("nounwind")
-    # String attributes are not in llvmlite's list of known ones, hence set.add.  With these the
-    # code compiles even if Numba was told to target a lesser CPU (NUMBA_CPU_NAME=generic), and
-    # the AVX2 kernel is not rewritten with AVX-512 instructions where they exist.
-    features = ",".join("+" + feature for feature in kernel.needs)
-    set.add(function.attributes, f'"target-cpu"="{kernel.cpu}"')
-    set.add(function.attributes, f'"target-features"="{features}"')
 
-    a, b, n_pairs, row_limit, row_norm, col_norm, col_limit, dots, masks = function.args
-    vector = ir.VectorType(_I32, lanes)
-    halves = kernel.cols // lanes
-    tile = [(row, half) for row in range(kernel.rows) for half in range(halves)]
+    def __init__(self, module: ir.Module, name: str, simd: _Simd) -> None:
+        self.simd, self.kernel, self.lanes = simd, simd.kernel, simd.lanes
+        self.vector = ir.VectorType(_I32, simd.lanes)
+        self.halves = range(simd.kernel.cols // simd.lanes)
+        self.rows = range(simd.kernel.rows)
+        pointer = _I32.as_pointer()
+        signature = ir.FunctionType(_I32, [pointer, pointer, _I64] + [pointer] * 6)
+        self.function = ir.Function(module, signature, name)
+        self.function.linkage = "internal"
+        self.function.attributes.add("noinline")
+        self.function.attributes.add("nounwind")
+        # String attributes are not in llvmlite's list of known ones, hence set.add. With these the
+        # code compiles even if Numba was told to target a lesser CPU (NUMBA_CPU_NAME=generic), and
+        # the AVX2 kernel is not rewritten with AVX-512 instructions where they exist.
+        features = ",".join("+" + feature for feature in self.kernel.needs)
+        set.add(self.function.attributes, f'"target-cpu"="{self.kernel.cpu}"')
+        set.add(self.function.attributes, f'"target-features"="{features}"')
 
-    def address(builder: ir.IRBuilder, base: ir.Value, offset: int) -> ir.Value:
+    def emit(self) -> ir.Function:
+        """Multiply, test, and write the products down if any was a hit."""
+        a, b, n_pairs, row_limit, row_norm, col_norm, col_limit, dots, masks = self.function.args
+        labels = ("entry", "loop", "test", "keep", "done")
+        entry, loop, test, keep, done = map(self.function.append_basic_block, labels)
+        ir.IRBuilder(entry).branch(loop)
+        sums = self._multiply(entry, loop, test, a, b, n_pairs)
+
+        check = ir.IRBuilder(test)
+        any_hit = self._test(check, sums, row_limit, row_norm, col_norm, col_limit, masks)
+        check.cbranch(check.icmp_unsigned("!=", any_hit, ir.Constant(_I32, 0)), keep, done)
+
+        write = ir.IRBuilder(keep)
+        for (row, half), value in sums.items():
+            self._store(write, value, dots, row * self.kernel.cols + half * self.lanes)
+        write.branch(done)
+        ir.IRBuilder(done).ret(any_hit)
+        return self.function
+
+    def _multiply(
+        self,
+        entry: ir.Block,
+        loop: ir.Block,
+        after: ir.Block,
+        a: ir.Value,
+        b: ir.Value,
+        n_pairs: ir.Value,
+    ) -> Tile:
+        """One step per pair of features; all accumulators are loop-carried phi nodes: registers."""
+        step = ir.IRBuilder(loop)
+        pair = step.phi(_I64)
+        accumulators = {
+            (row, half): step.phi(self.vector) for row in self.rows for half in self.halves
+        }
+        a_step = step.gep(a, [step.mul(pair, ir.Constant(_I64, self.kernel.rows))])
+        b_step = step.gep(b, [step.mul(pair, ir.Constant(_I64, self.kernel.cols))])
+        columns = [self._load(step, b_step, half) for half in self.halves]
+        sums = {}
+        for row in self.rows:
+            row_pair = self._broadcast(step, a_step, row)
+            for half in self.halves:
+                accumulator = accumulators[row, half]
+                sums[row, half] = self.simd.multiply_add(step, accumulator, columns[half], row_pair)
+        next_pair = step.add(pair, ir.Constant(_I64, 1))
+        pair.add_incoming(ir.Constant(_I64, 0), entry)
+        pair.add_incoming(next_pair, loop)
+        for at, accumulator in accumulators.items():
+            accumulator.add_incoming(ir.Constant(self.vector, None), entry)
+            accumulator.add_incoming(sums[at], loop)
+        step.cbranch(step.icmp_signed("<", next_pair, n_pairs), loop, after)
+        return sums
+
+    def _test(
+        self,
+        check: ir.IRBuilder,
+        sums: Tile,
+        row_limit: ir.Value,
+        row_norm: ir.Value,
+        col_norm: ir.Value,
+        col_limit: ir.Value,
+        masks: ir.Value,
+    ) -> ir.Value:
+        """Write the hits of each row as bits, and return all of them together.
+
+        2 dot > min(col_norm - 1 - row_limit, row_norm - (col_limit + 1)) is the definition with u
+        negated, and with ">" because AVX2 has no ">=".
+        """
+        one = ir.Constant(self.vector, [1] * self.lanes)
+        col_norms = [check.sub(self._load(check, col_norm, half), one) for half in self.halves]
+        col_limits = [check.add(self._load(check, col_limit, half), one) for half in self.halves]
+        any_hit: ir.Value = ir.Constant(_I32, 0)
+        for row in self.rows:
+            limit = self._broadcast(check, row_limit, row)
+            norm = self._broadcast(check, row_norm, row)
+            mask: ir.Value = ir.Constant(_I32, 0)
+            for half in self.halves:
+                by_row = check.sub(col_norms[half], limit)
+                by_col = check.sub(norm, col_limits[half])
+                # select(x < y) is folded into one "minimum" instruction
+                bound = check.select(check.icmp_signed("<", by_row, by_col), by_row, by_col)
+                doubled = check.add(sums[row, half], sums[row, half])
+                bits = self.simd.bits(check, check.icmp_signed(">", doubled, bound))
+                mask = check.or_(mask, check.shl(bits, ir.Constant(_I32, half * self.lanes)))
+            check.store(mask, self._address(check, masks, row))
+            any_hit = check.or_(any_hit, mask)
+        return any_hit
+
+    def _address(self, builder: ir.IRBuilder, base: ir.Value, offset: int) -> ir.Value:
         return builder.gep(base, [ir.Constant(_I64, offset)])
 
-    def load(builder: ir.IRBuilder, base: ir.Value, half: int) -> ir.Value:
-        at = builder.bitcast(address(builder, base, half * lanes), vector.as_pointer())
-        return builder.load(at, align=4)
+    def _load(self, builder: ir.IRBuilder, base: ir.Value, half: int) -> ir.Value:
+        at = self._address(builder, base, half * self.lanes)
+        return builder.load(builder.bitcast(at, self.vector.as_pointer()), align=4)
 
-    def store(builder: ir.IRBuilder, value: ir.Value, base: ir.Value, offset: int) -> None:
-        at = builder.bitcast(address(builder, base, offset), vector.as_pointer())
-        builder.store(value, at, align=4)
+    def _store(self, builder: ir.IRBuilder, value: ir.Value, base: ir.Value, offset: int) -> None:
+        at = self._address(builder, base, offset)
+        builder.store(value, builder.bitcast(at, self.vector.as_pointer()), align=4)
 
-    def broadcast(builder: ir.IRBuilder, base: ir.Value, row: int) -> ir.Value:
-        item = builder.load(address(builder, base, row), align=4)
-        undefined = ir.Constant(vector, ir.Undefined)
+    def _broadcast(self, builder: ir.IRBuilder, base: ir.Value, row: int) -> ir.Value:
+        item = builder.load(self._address(builder, base, row), align=4)
+        undefined = ir.Constant(self.vector, ir.Undefined)
         single = builder.insert_element(undefined, item, ir.Constant(_I32, 0))
-        zeros = ir.Constant(ir.VectorType(_I32, lanes), None)
+        zeros = ir.Constant(ir.VectorType(_I32, self.lanes), None)
         return builder.shuffle_vector(single, undefined, zeros)
-
-    entry, loop, test, keep, done = (
-        function.append_basic_block(label) for label in ("entry", "loop", "test", "keep", "done")
-    )
-    ir.IRBuilder(entry).branch(loop)
-
-    # One step per pair of features; all accumulators are loop-carried phi nodes = registers.
-    step = ir.IRBuilder(loop)
-    pair = step.phi(_I64)
-    accumulators = {at: step.phi(vector) for at in tile}
-    a_step = step.gep(a, [step.mul(pair, ir.Constant(_I64, kernel.rows))])
-    b_step = step.gep(b, [step.mul(pair, ir.Constant(_I64, kernel.cols))])
-    columns = [load(step, b_step, half) for half in range(halves)]
-    sums = {}
-    for row in range(kernel.rows):
-        row_pair = broadcast(step, a_step, row)
-        for half in range(halves):
-            acc = accumulators[row, half]
-            sums[row, half] = simd.multiply_add(step, acc, columns[half], row_pair)
-    next_pair = step.add(pair, ir.Constant(_I64, 1))
-    pair.add_incoming(ir.Constant(_I64, 0), entry)
-    pair.add_incoming(next_pair, loop)
-    for at in tile:
-        accumulators[at].add_incoming(ir.Constant(vector, None), entry)
-        accumulators[at].add_incoming(sums[at], loop)
-    step.cbranch(step.icmp_signed("<", next_pair, n_pairs), loop, test)
-
-    # 2 dot > min(col_norm - 1 - row_limit, row_norm - (col_limit + 1)): the definition with u
-    # negated, and ">" as AVX2 has no ">=".
-    check = ir.IRBuilder(test)
-    one = ir.Constant(vector, [1] * lanes)
-    col_norms = [check.sub(load(check, col_norm, half), one) for half in range(halves)]
-    col_limits = [check.add(load(check, col_limit, half), one) for half in range(halves)]
-    any_hit: ir.Value = ir.Constant(_I32, 0)
-    for row in range(kernel.rows):
-        limit, norm = broadcast(check, row_limit, row), broadcast(check, row_norm, row)
-        mask: ir.Value = ir.Constant(_I32, 0)
-        for half in range(halves):
-            by_row = check.sub(col_norms[half], limit)
-            by_col = check.sub(norm, col_limits[half])
-            # select(x < y) is folded into one "minimum" instruction
-            bound = check.select(check.icmp_signed("<", by_row, by_col), by_row, by_col)
-            doubled = check.add(sums[row, half], sums[row, half])
-            bits = simd.bits(check, check.icmp_signed(">", doubled, bound))
-            mask = check.or_(mask, check.shl(bits, ir.Constant(_I32, half * lanes)))
-        check.store(mask, address(check, masks, row))
-        any_hit = check.or_(any_hit, mask)
-    check.cbranch(check.icmp_unsigned("!=", any_hit, ir.Constant(_I32, 0)), keep, done)
-
-    write = ir.IRBuilder(keep)
-    for row, half in tile:
-        store(write, sums[row, half], dots, row * kernel.cols + half * lanes)
-    write.branch(done)
-
-    ir.IRBuilder(done).ret(any_hit)
-    return function
 
 
 _AVX512_SIMD = _Simd(KERNELS["avx512"], 16, _avx512_multiply_add, _avx512_bits)
@@ -173,7 +207,7 @@ def _simd_call(simd: _Simd) -> Callable[..., ir.Value]:
         name = f"knn_tile_{kernel.name}"
         function = builder.module.globals.get(name)
         if function is None:
-            function = _build_tile_function(builder.module, name, simd)
+            function = _TileEmitter(builder.module, name, simd).emit()
 
         def pointer(position: int, offset: ir.Value | None = None) -> ir.Value:
             array = context.make_array(signature.args[position])(context, builder, args[position])
