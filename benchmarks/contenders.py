@@ -41,10 +41,10 @@ def precall_four(real, generated, k):
     }
 
 
-def precall_all(real, generated, k):
-    """All four curves by cross-fitting, and the counts behind every score at three k."""
+def precall_all(real, generated, k, split=True):
+    """All four curves at k = √n, and the counts behind every score at three k."""
     sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
-    precall.evaluate(*sets)
+    precall.evaluate(*sets, split=split)
     (fold,) = NoSplit().folds(*sets, seed=0)
     plan = NeighborPlan(cross_ks=frozenset({3, 5, 9}))
     CpuEngine().measure(

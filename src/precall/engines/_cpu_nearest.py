@@ -55,8 +55,23 @@ def _bisect(distances, k, high, tolerance):
 
 @njit(cache=True, nogil=True)
 def _kth_smallest(distances, k):
-    """The k-th smallest Q."""
-    return _bisect(distances, k, np.int32(distances.max()), 0)
+    """The k-th smallest Q: bisect until k are within, then take the largest of these."""
+    low, high = np.int32(0), np.int32(LARGEST_Q)
+    while low < high:
+        middle = np.int32(low + ((high - low) >> 1))
+        n_within = 0
+        for t in range(len(distances)):
+            n_within += distances[t] <= middle
+        if n_within == k:
+            largest = np.int32(0)
+            for t in range(len(distances)):
+                largest = max(largest, distances[t] if distances[t] <= middle else np.int32(0))
+            return np.int64(largest)
+        if n_within > k:
+            high = middle
+        else:
+            low = np.int32(middle + 1)
+    return np.int64(high)
 
 
 @njit(cache=True, nogil=True)
