@@ -5,14 +5,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from precall.engines._cpu_nearest import count_at_most
 from precall.engines._cpu_pairs import clip_limit, integer_limits, is_within
-from precall.engines._simd_tiles import lowest_bit, popcount
+from precall.engines._simd_tiles import lowest_bit
 from precall.engines._tiles import MIN_LIMIT, tile_hits
 
 __all__ = ["Thresholds", "count_cross", "count_near"]
 
-_CROWDED = 8  # of 32 pairs
+_HITS_AT_A_TIME = 64
 
 
 class Thresholds(NamedTuple):
@@ -21,6 +20,14 @@ class Thresholds(NamedTuple):
     of_query: Any  # (n_query_balls, n_queries)
     of_near: Any  # (n_reference_balls, n_near)
     of_far: Any  # (n_reference_balls, n_far)
+
+
+class _Hits(NamedTuple):
+    """Pairs that wait to be counted, a list for each query: many at a time are counted faster."""
+
+    distances: Any  # (n_queries, capacity) int32: Q
+    cols: Any  # (n_queries, capacity) int32: index among the near references
+    open: Any  # (capacity,) scratch
 
 
 class _Limits(NamedTuple):
@@ -80,14 +87,37 @@ def _settle(queries, i, references, j, threshold, bound):
 
 
 @njit(cache=True, nogil=True)
-def _count_row(distances, inner, outer, queries, i, references, first, threshold, bound):
-    """Count consecutive references within one ball of a query, whole vectors at a time."""
-    n_within, n_open = count_at_most(distances, inner, outer)
-    if n_open > n_within:
-        for c in range(len(distances)):
-            if inner < distances[c] <= outer:
-                n_within += _settle(queries, i, references, first + c, threshold, bound)
-    return n_within
+def _count_hits(hits, size, queries, i, references, limits, thresholds, bound, counts):
+    """Count the first ``size`` hits of query ``i``, ball by ball.
+
+    Clear ones are counted without branches, which would be guessed wrong; open ones are set aside.
+    """
+    n_query_balls = len(thresholds.of_query)
+    for ball in range(n_query_balls):
+        inner, outer = limits.row_inner[i, ball], limits.row_outer[i, ball]
+        n_within, n_open = 0, 0
+        for t in range(size):
+            distance = hits.distances[i, t]
+            n_within += distance <= inner
+            hits.open[n_open] = hits.cols[i, t]
+            n_open += (distance > inner) & (distance <= outer)
+        for t in range(n_open):
+            threshold = thresholds.of_query[ball, i]
+            n_within += _settle(queries, i, references, hits.open[t], threshold, bound)
+        counts[i, ball] += n_within
+    for ball in range(len(thresholds.of_near)):
+        n_within, n_open = 0, 0
+        for t in range(size):
+            distance, j = hits.distances[i, t], hits.cols[i, t]
+            n_within += distance <= limits.col_inner[j, ball]
+            hits.open[n_open] = j
+            n_open += (distance > limits.col_inner[j, ball]) & (
+                distance <= limits.col_outer[j, ball]
+            )
+        for t in range(n_open):
+            threshold = thresholds.of_near[ball, hits.open[t]]
+            n_within += _settle(queries, i, references, hits.open[t], threshold, bound)
+        counts[i, n_query_balls + ball] += n_within
 
 
 @njit(cache=True, nogil=True)
@@ -118,17 +148,16 @@ def count_near(tiles, bound, queries, references, thresholds, counts):
     """
     kernel, a, b, row_norm, col_norm = tiles
     n_rows, n_cols = a.shape[2], b.shape[2]
-    n_query_balls, n_reference_balls = len(thresholds.of_query), len(thresholds.of_near)
-    n_near = len(references.near)
+    n_queries = len(queries.rows)
     limits = _limits(tiles, thresholds, bound)
-    row_inner, row_outer, col_inner, col_outer, row_tile, col_tile = limits
+    row_tile, col_tile = limits.row_tile, limits.col_tile
     dots = np.empty((n_rows, n_cols), dtype=np.int32)
     masks = np.empty(n_rows, dtype=np.uint32)
-    scratch = np.empty(n_cols, dtype=np.int32)
+    distances, cols = np.empty((2, n_queries, _HITS_AT_A_TIME), dtype=np.int32)
+    hits = _Hits(distances, cols, np.empty(_HITS_AT_A_TIME, dtype=np.int32))
+    sizes = np.zeros(n_queries, dtype=np.int64)
     counts[:] = 0
     for b_panel in range(b.shape[0]):
-        first = b_panel * n_cols
-        distances = scratch[: min(n_cols, n_near - first)]
         for a_panel in range(a.shape[0]):
             if not tile_hits(
                 kernel, a, a_panel, b, b_panel, row_tile, row_norm, col_norm, col_tile, dots, masks
@@ -136,35 +165,22 @@ def count_near(tiles, bound, queries, references, thresholds, counts):
                 continue
             for r in range(n_rows):
                 mask = masks[r]
-                if mask == 0:
-                    continue
                 i = a_panel * n_rows + r
-                for c in range(len(distances)):
-                    distances[c] = np.int32(row_norm[i] + col_norm[first + c] - 2 * dots[r, c])
-                is_crowded = popcount(mask) > _CROWDED
-                if is_crowded:
-                    for ball in range(n_query_balls):
-                        counts[i, ball] += _count_row(
-                            distances, row_inner[i, ball], row_outer[i, ball], queries, i,
-                            references, first, thresholds.of_query[ball, i], bound,
-                        )  # fmt: skip
                 while mask:
                     c = lowest_bit(mask)
                     mask &= np.uint32(mask - np.uint32(1))
-                    j, distance = first + c, distances[c]
-                    for ball in range(0 if is_crowded else n_query_balls):
-                        if distance <= row_inner[i, ball]:
-                            counts[i, ball] += 1
-                        elif distance <= row_outer[i, ball]:
-                            threshold = thresholds.of_query[ball, i]
-                            counts[i, ball] += _settle(queries, i, references, j, threshold, bound)
-                    for ball in range(n_reference_balls):
-                        at = n_query_balls + ball
-                        if distance <= col_inner[j, ball]:
-                            counts[i, at] += 1
-                        elif distance <= col_outer[j, ball]:
-                            threshold = thresholds.of_near[ball, j]
-                            counts[i, at] += _settle(queries, i, references, j, threshold, bound)
+                    j = b_panel * n_cols + c
+                    distances[i, sizes[i]] = np.int32(row_norm[i] + col_norm[j] - 2 * dots[r, c])
+                    cols[i, sizes[i]] = j
+                    sizes[i] += 1
+                    if sizes[i] == _HITS_AT_A_TIME:
+                        _count_hits(
+                            hits, sizes[i], queries, i, references, limits, thresholds, bound,
+                            counts,
+                        )  # fmt: skip
+                        sizes[i] = 0
+    for i in range(n_queries):
+        _count_hits(hits, sizes[i], queries, i, references, limits, thresholds, bound, counts)
     _count_far(queries, references, thresholds, bound, counts)
 
 

@@ -10,10 +10,11 @@ from precall.engines._cpu_pairs import LARGEST_Q, canonical_squared, clip_limit,
 from precall.engines._simd_tiles import lowest_bit
 from precall.engines._tiles import MAX_LIMIT, MIN_LIMIT, tile_hits
 
-__all__ = ["Candidates", "collect_nearest", "count_at_most", "kth_distances"]
+__all__ = ["Candidates", "collect_nearest", "kth_distances"]
 
 UNKNOWN = -1
 _FIRST_GUESS, _GUESS_AGAIN = 1, 4  # panels seen
+_FEW = 16  # fewer are sorted by insertion
 
 
 class Candidates(NamedTuple):
@@ -25,13 +26,11 @@ class Candidates(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def count_at_most(distances, inner, outer):
-    """How many of some Q are within each of two limits."""
-    n_inner, n_outer = 0, 0
-    for c in range(len(distances)):
-        n_inner += distances[c] <= inner
-        n_outer += distances[c] <= outer
-    return n_inner, n_outer
+def _count_within(distances, limit):
+    n_within = 0
+    for t in range(len(distances)):
+        n_within += distances[t] <= limit
+    return n_within
 
 
 @njit(cache=True, nogil=True)
@@ -43,9 +42,7 @@ def _bisect(distances, k, high, tolerance):
     low = np.int32(0)
     while high - low > tolerance:
         middle = np.int32(low + ((high - low) >> 1))
-        n_within = 0
-        for t in range(len(distances)):
-            n_within += distances[t] <= middle
+        n_within = _count_within(distances, middle)
         if n_within >= k:
             high = middle
         else:
@@ -59,9 +56,7 @@ def _kth_smallest(distances, k):
     low, high = np.int32(0), np.int32(LARGEST_Q)
     while low < high:
         middle = np.int32(low + ((high - low) >> 1))
-        n_within = 0
-        for t in range(len(distances)):
-            n_within += distances[t] <= middle
+        n_within = _count_within(distances, middle)
         if n_within == k:
             largest = np.int32(0)
             for t in range(len(distances)):
@@ -103,7 +98,7 @@ def _shrink(distances, codes, depth, error, relative):
     kth = _kth_smallest(distances, depth)
     limit, n_ties = _widened(kth, error, relative), len(distances)
     if error == 0.0:
-        n_ties = depth - count_at_most(distances, kth - 1, kth - 1)[0]
+        n_ties = depth - _count_within(distances, kth - 1)
     kept = 0
     for t in range(len(distances)):
         if distances[t] == limit:
@@ -205,29 +200,40 @@ def collect_nearest(tiles, label, never, n_references, error, depth, relative, f
 
 
 @njit(cache=True, nogil=True)
+def _sort_together(values, codes):
+    """Sort ``values``, and ``codes`` along with them."""
+    if len(values) > _FEW:
+        order = np.argsort(values)
+        values[:], codes[:] = values[order], codes[order]
+        return
+    for t in range(1, len(values)):
+        value, code, at = values[t], codes[t], t
+        while at > 0 and values[at - 1] > value:
+            values[at], codes[at] = values[at - 1], codes[at - 1]
+            at -= 1
+        values[at], codes[at] = value, code
+
+
+@njit(cache=True, nogil=True)
 def _exact_kth(query, classes, fast, codes, k, bound):
     """Canonical k-th smallest squared distance of candidates with the given fast distances.
 
     Only candidates whose fast distance cannot be told from the k-th are measured canonically. A
-    code is twice a stored row, plus its class.
+    code is twice a stored row, plus its class. Both arrays are sorted on the way.
     """
-    if len(fast) == 1:
-        return canonical_squared(query, classes[codes[0] & 1].base[codes[0] >> 1])
-    order = np.argsort(fast)
-    middle, relative, absolute = fast[order[k - 1]], bound.relative, bound.absolute
+    _sort_together(fast, codes)
+    middle, relative, absolute = fast[k - 1], bound.relative, bound.absolute
     lowest = middle - (relative * middle + absolute)
     highest = middle + (relative * middle + absolute)
     low, high = k - 1, k
-    while low > 0 and fast[order[low - 1]] * (1 + relative) + absolute >= lowest:
+    while low > 0 and fast[low - 1] * (1 + relative) + absolute >= lowest:
         low -= 1
-    while high < len(fast) and fast[order[high]] * (1 - relative) - absolute <= highest:
+    while high < len(fast) and fast[high] * (1 - relative) - absolute <= highest:
         high += 1
-    exact = np.empty(high - low)
     for t in range(low, high):
-        code = codes[order[t]]
-        exact[t - low] = canonical_squared(query, classes[code & 1].base[code >> 1])
-    exact.sort()
-    return exact[k - 1 - low]
+        fast[t] = canonical_squared(query, classes[codes[t] & 1].base[codes[t] >> 1])
+    _sort_together(fast[low:high], codes[low:high])
+    return fast[k - 1]
 
 
 @njit(cache=True, nogil=True)
@@ -238,18 +244,18 @@ def _kth_by_grid(query, classes, distances, codes, k, error, bound, fast, doubtf
     """
     kth = _kth_smallest(distances, k)
     below, highest = _narrowed(kth, error, bound.relative), _widened(kth, error, bound.relative)
-    n_below, n = count_at_most(distances, below, below)[0], 0
-    for t in range(len(distances)):
-        if (
-            below < distances[t] <= highest
-        ):  # rarely true: counting the others apart spares branches
-            label = codes[t] & 1
-            stored = classes[label].near[codes[t] >> 1]
-            row = classes[label].base[stored]
-            if error == 0.0:  # all of them tie: any will do
-                return canonical_squared(query, row)
-            fast[n], doubtful[n] = fast_squared(query, row), 2 * stored + label
-            n += 1
+    n_below, n = 0, 0
+    for t in range(len(distances)):  # no branches: they would be guessed wrong
+        doubtful[n] = codes[t]
+        n += (below < distances[t]) & (distances[t] <= highest)
+        n_below += distances[t] <= below
+    if error == 0.0:
+        n, n_below = 1, k - 1  # all of them tie: any will do
+    for t in range(n):
+        label = doubtful[t] & 1
+        stored = classes[label].near[doubtful[t] >> 1]
+        doubtful[t] = 2 * stored + label
+        fast[t] = fast_squared(query, classes[label].base[stored])
     return _exact_kth(query, classes, fast[:n], doubtful[:n], k - n_below, bound)
 
 

@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 from precall.engines._kernel_choice import KERNELS, Kernel, is_supported
 
-__all__ = ["avx2_tile_hits", "avx512_tile_hits", "lowest_bit", "popcount"]
+__all__ = ["avx2_tile_hits", "avx512_tile_hits", "lowest_bit"]
 
 _I1, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (1, 16, 32, 64))
 
@@ -269,15 +269,5 @@ def lowest_bit(typingctx: Any, mask: Any) -> Any:
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
         return builder.zext(builder.cttz(args[0], ir.Constant(_I1, 1)), _I64)
-
-    return types.intp(types.uint32), codegen
-
-
-@intrinsic
-def popcount(typingctx: Any, mask: Any) -> Any:
-    """Number of set bits of a uint32."""
-
-    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        return builder.zext(builder.ctpop(args[0]), _I64)
 
     return types.intp(types.uint32), codegen

@@ -10,11 +10,11 @@ result holds, and for each thread one chunk of queries with its candidates; noth
 n · m. Memory-mapped float32 or float64 input in C order is never copied whole.
 """
 
+import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from threading import Lock
 from typing import Any, Self, TypeVar
 
@@ -37,6 +37,7 @@ __all__ = ["CpuEngine"]
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Radii = dict[int, Floats]  # k -> (n_references,) squared radius of each reference's own ball
+S = TypeVar("S")
 T = TypeVar("T")
 
 _CHUNK_BYTES = 384 * 1024  # of packed queries: they stay in the second-level cache
@@ -154,7 +155,7 @@ class _Measurement:
         )
         self.placed = dict(zip(distinct, in_order, strict=True))
         self.fits = _in_threads(self._fit, (0, 1), threads)
-        self.radii = [self._own_radii(c) for c in (0, 1)]
+        self.radii = self._own_radii()
         self.mean_thresholds = [
             {k: _largest_square_within(mean_radius(squared)) for k, squared in radii.items()}
             for radii in self.radii
@@ -166,29 +167,32 @@ class _Measurement:
 
     def statistics(self) -> NeighborStatistics:
         """Judge every chunk of queries, then count between the classes."""
-        parts = [
-            part
-            for c, side in enumerate(self.sides)
-            for part in self._over_chunks(side.evaluated, c, partial(self._judge, c))
-        ]
-        counted = NeighborStatistics.concat(parts)
+        judged = self._over_chunks([side.evaluated for side in self.sides], self._judge)
+        counted = NeighborStatistics.concat([part for parts in judged for part in parts])
         cross = self._cross()
         return NeighborStatistics(counted.is_real, counted.counts, counted.squared_reach, cross)
 
     # Chunks and threads
 
-    def _over_chunks(self, rows: Rows, c: int, work: Callable[[_Packed, slice], T]) -> list[T]:
-        """Do ``work`` on every chunk of the queries ``rows`` of class ``c``; results in order."""
+    def _over_chunks(
+        self, classes: Sequence[Rows], work: Callable[[int, _Packed, slice], T]
+    ) -> list[list[T]]:
+        """Do ``work`` on every chunk of each class's queries; results in order, class by class."""
 
-        def task(start: int) -> T:
-            part = slice(start, start + size)
-            placed = self.placed[id(rows)].select(part)
+        def task(chunk: tuple[int, slice]) -> T:
+            c, part = chunk
+            placed = self.placed[id(classes[c])].select(part)
             height = self.engine.kernel.rows
-            return work(_Packed.of(self.bases[c], stored[part], placed, height), part)
+            return work(c, _Packed.of(self.bases[c], stored[c][part], placed, height), part)
 
-        stored = _stored(rows)
+        stored = [_stored(rows) for rows in classes]
+        chunks = [[(c, part) for part in self._chunks(rows)] for c, rows in enumerate(classes)]
+        done = iter(_in_threads(task, itertools.chain(*chunks), self.threads))
+        return [list(itertools.islice(done, len(of_class))) for of_class in chunks]
+
+    def _chunks(self, rows: Rows) -> list[slice]:
         size = self.engine.chunk or self._chunk_size(rows)
-        return _in_threads(task, range(0, len(rows), size), self.threads)
+        return [slice(start, start + size) for start in range(0, len(rows), size)]
 
     def _chunk_size(self, rows: Rows) -> int:
         most_references = max(len(fit.places) for fit in self.fits)
@@ -237,19 +241,22 @@ class _Measurement:
         )
         return out
 
-    def _own_radii(self, c: int) -> Radii:
+    def _own_radii(self) -> list[Radii]:
         """Squared distance of every reference to its k-th neighbour in its class, less itself."""
         ks = tuple(k + 1 for k in self.plan.radius_ks)  # a point is its own nearest
         if not ks:
-            return {}
+            return [{}, {}]
 
-        def work(queries: _Packed, part: slice) -> Floats:
+        def work(c: int, queries: _Packed, part: slice) -> Floats:
             found = self._kth(queries, [self.fits[c]], ks)[:, 0]
             self.meter.advance(len(queries.rows) * len(self.sides[c].fit))
             return found
 
-        squared = np.concatenate(self._over_chunks(self.sides[c].fit, c, work))
-        return {k: squared[:, i].copy() for i, k in enumerate(self.plan.radius_ks)}
+        squared = map(np.concatenate, self._over_chunks([side.fit for side in self.sides], work))
+        return [
+            {k: of_class[:, i].copy() for i, k in enumerate(self.plan.radius_ks)}
+            for of_class in squared
+        ]
 
     def _reach(self, queries: _Packed) -> dict[Request, Floats]:
         """Squared radius around each query, for each ball that is centred on it: (n, 2)."""
@@ -312,7 +319,7 @@ class _Measurement:
         lock = Lock()
         own = np.array([self.radii[0][k] for k in ks])
 
-        def work(queries: _Packed, part: slice) -> Counts:
+        def work(_: int, queries: _Packed, part: slice) -> Counts:
             n = len(queries.rows)
             thresholds = fit.thresholds(own[:, part], [self.radii[1][k] for k in ks])
             by_query = np.zeros((n, len(ks), 2), np.int64)
@@ -325,7 +332,8 @@ class _Measurement:
             self.meter.advance(n * len(by_generated))
             return by_query
 
-        by_real = np.concatenate(self._over_chunks(rows, 0, work))
+        (parts,) = self._over_chunks([rows], work)
+        by_real = np.concatenate(parts)
         both = np.concatenate([by_real, by_generated])
         return {k: both[:, i].copy() for i, k in enumerate(ks)}
 
@@ -350,7 +358,7 @@ class _Measurement:
         )
 
 
-def _in_threads(task: Callable[[int], T], items: Iterable[int], threads: int) -> list[T]:
+def _in_threads(task: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
     """Run ``task`` on every item and return the results in order; stop at the first error."""
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(task, item) for item in items]
