@@ -13,9 +13,13 @@ import numpy as np
 import precall
 from precall.engines.cpu import CpuEngine
 from precall.features import FeatureSet
-from precall.neighbors import NeighborPlan
+from precall.neighbors import CrossPlan, NeighborPlan
+from precall.scores import SCORES
 from precall.split import NoSplit
 
+NEIGHBOR_SCORES = [
+    name for name in SCORES if not name.endswith("distance") and "probabilistic" not in name
+]
 BLOCK = 2000  # rows that the blocked peers compare at a time
 
 
@@ -27,11 +31,11 @@ def unit(real, generated, k, out=None):
 def precall_four(real, generated, k):
     sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
     (fold,) = NoSplit().folds(*sets, seed=0)
-    plan = NeighborPlan(cross_ks=frozenset({k}))
+    plan = NeighborPlan(cross=CrossPlan(frozenset({k})))
     found = CpuEngine().measure(
         fold.real, fold.generated, plan, threads=None, progress=lambda done, total: None
     )
-    held_by, holds = found.cross[k].T
+    held_by, holds = found.cross.counts[k].T
     is_real = found.is_real
     return {
         "precision": (held_by[~is_real] > 0).mean(),
@@ -42,14 +46,8 @@ def precall_four(real, generated, k):
 
 
 def precall_all(real, generated, k, split=True):
-    """All four curves at k = √n, and the counts behind every score at three k."""
-    sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
-    precall.evaluate(*sets, split=split)
-    (fold,) = NoSplit().folds(*sets, seed=0)
-    plan = NeighborPlan(cross_ks=frozenset({3, 5, 9}))
-    CpuEngine().measure(
-        fold.real, fold.generated, plan, threads=None, progress=lambda done, total: None
-    )
+    """All four curves at k = √n, and every score whose cost grows with n·m but the soft ones."""
+    precall.evaluate(real, generated, split=split, scores=NEIGHBOR_SCORES)
 
 
 def prdc(real, generated, k):

@@ -198,9 +198,34 @@ REFUSED = {
     "seed must be an integer of at least 0; got -1.": {"seed": -1},
     "seed must be an integer of at least 0; got None.": {"seed": None},
     "threads must be an integer of at least 1; got 0.": {"threads": 0},
-    "convention='prdc' is unknown; choose from 'precall'.": {"convention": "prdc"},
-    "scores are not part of this version of precall, only curves are; pass scores=() and "
-    "score_k=None.": {"scores": ["precision"]},
+    "convention='clean' is unknown; choose from 'precall', 'prdc', 'kynkaanniemi', "
+    "'torch-fidelity', 'guided-diffusion', 'eas', 'prc-authors'.": {"convention": "clean"},
+    "scores names 'cover', which convention='prdc' does not have; choose from precision, recall, "
+    "density, coverage.": {"scores": ["cover"], "convention": "prdc"},
+    "scores names 'recall' twice.": {"scores": ["recall", "recall"]},
+    "scores must be a list of names or 'all'; got 'recall'.": {"scores": "recall"},
+    "score_k must be a positive integer or a list of different ones; got 0.": {"score_k": 0},
+    "score_k must be a positive integer or a list of different ones; got [3, 3].": {
+        "score_k": [3, 3]
+    },
+    "score 'precision_cover' at k=30 needs at least 91 samples; generated has 64.": {
+        "generated": GENERATED[:64],
+        "scores": ["precision_cover"],
+        "score_k": 30,
+        "estimators": (),
+    },
+    "score 'density' at k=5 needs at least 7 samples; real has 6.": {
+        "real": REAL[:6],
+        "scores": ["density"],
+        "convention": "prdc",
+        "estimators": (),
+    },
+    "labels_real must have one label for each of the 300 rows of real; got 3.": {
+        "labels_real": [1, 2, 3]
+    },
+    "labels_generated must be integers or text; got values of type float64.": {
+        "labels_generated": [0.5] * 200
+    },
     "generated must have two dimensions (samples, features); got shape (200,). For samples with "
     "one feature each, pass generated.reshape(-1, 1).": {"generated": GENERATED[:, 0]},
 }
@@ -225,4 +250,4 @@ def test_results_survive_json(pair, split):
     result = precall.evaluate(real, generated, estimators=estimators, split=split)
     text = result.to_json()
     assert precall.Evaluation.from_json(text).to_json() == text
-    assert json.loads(text)["format_version"] == 1
+    assert json.loads(text)["format_version"] == 2

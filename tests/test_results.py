@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,9 +20,23 @@ def result():
 
 def test_json_keeps_its_names(result):
     document = json.loads(result.to_json())
-    assert list(document) == ["format_version", "protocol", "warnings", "scores", "curves"]
+    assert list(document) == [
+        "format_version",
+        "protocol",
+        "warnings",
+        "scores",
+        "curves",
+        "class_shares",
+        "classes",
+    ]
     assert list(document["curves"]) == ["ipr", "coverage", "knn", "parzen"]
-    assert document["scores"] == {}
+    assert document["scores"]["density"] == {
+        "value": result.scores["density"].value,
+        "k": 5,
+        "expected_if_equal": 1.0,
+        "interval": None,
+        "standard_deviation": None,
+    }
     curve = document["curves"]["knn"]
     assert list(curve) == [
         "k",
@@ -116,8 +131,11 @@ def test_plot_draws_every_curve(result):
 
 
 def test_infinity_is_a_word(result):
-    infinite = precall.Evaluation({}, {"worst": {"value": float("inf")}}, result.protocol)
-    assert json.loads(infinite.to_json())["scores"]["worst"]["value"] == "inf"
+    protocol = replace(result.protocol, k={})
+    infinite = precall.Evaluation({}, {"worst": precall.Score(float("inf"))}, protocol)
+    text = infinite.to_json()
+    assert json.loads(text)["scores"]["worst"]["value"] == "inf"
+    assert precall.Evaluation.from_json(text).scores["worst"].value == float("inf")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +143,7 @@ def test_infinity_is_a_word(result):
     [
         (
             lambda d: d.update(format_version=99),
-            "this result has format_version 99; this version of precall reads 1.",
+            "this result has format_version 99; this version of precall reads 2.",
         ),
         (lambda d: d.pop("curves"), "this is not a result of precall: KeyError('curves')."),
         (
@@ -146,7 +164,16 @@ def test_infinity_is_a_word(result):
         ),
         (
             lambda d: d.update(scores=5),
-            "this is not a result of precall: TypeError('scores must be an object').",
+            "this is not a result of precall: "
+            "AttributeError(\"'int' object has no attribute 'items'\").",
+        ),
+        (
+            lambda d: d["scores"]["recall"].update(value="much"),
+            "this is not a result of precall: TypeError(\"expected a number, not 'much'\").",
+        ),
+        (
+            lambda d: d["scores"]["recall"].update(k="3"),
+            "this is not a result of precall: TypeError('the k of a score must be an integer').",
         ),
         (
             lambda d: d["protocol"].update(k={}),

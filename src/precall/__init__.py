@@ -1,4 +1,4 @@
-"""precall: exact precision–recall curves for generative models."""
+"""precall: how a generative model fails, in exact precision–recall curves and scores."""
 
 from precall.analytic_curve import GaussianShiftCurve
 from precall.curve import Curve, PRCurve, PrecisionRecall
@@ -9,7 +9,10 @@ from precall.errors import InputError, PrecallWarning
 from precall.estimators import IPR, KNN, Coverage, Evidence, Likelihood, Parzen
 from precall.evaluation import evaluate
 from precall.features import FeatureSet
+from precall.moments import Moments, frechet_distance
 from precall.results import Evaluation
+from precall.samples import Samples, SampleTable
+from precall.scores import Score
 from precall.split import CrossFit, HoldOut, NoSplit
 from precall.version import __version__
 
@@ -27,13 +30,18 @@ __all__ = [
     "HoldOut",
     "InputError",
     "Likelihood",
+    "Moments",
     "NoSplit",
     "PRCurve",
     "PRCurveDisplay",
     "Parzen",
     "PrecallWarning",
     "PrecisionRecall",
+    "SampleTable",
+    "Samples",
+    "Score",
     "__version__",
     "evaluate",
+    "frechet_distance",
     "true_curve",
 ]

@@ -7,11 +7,14 @@ from typing import Literal
 
 import click
 
+from precall.conventions import CONVENTIONS
 from precall.demo import run_demo
 from precall.errors import InputError, PrecallWarning
 from precall.estimators import NEIGHBOR_ESTIMATORS
 from precall.evaluation import evaluate
+from precall.moments import frechet_distance
 from precall.outputs import check_target
+from precall.samples import check_sample_path
 from precall.split import CrossFit, HoldOut, NoSplit, Split
 from precall.version import __version__
 
@@ -70,6 +73,36 @@ def _cli(context: click.Context) -> None:
     "both. [default: neither, but cross-fitting]",
 )
 @click.option("--folds", type=int, metavar="F", help="Cross-fit over F folds. [default: 2]")
+@click.option("--curves/--no-curves", default=True, help="Whether to estimate curves at all.")
+@click.option(
+    "--score",
+    "scores",
+    multiple=True,
+    metavar="NAME|all|none",
+    help="Score to compute; may be repeated. [default: precision, recall, density, coverage and "
+    "covers, or what the convention's program prints]",
+)
+@click.option(
+    "--score-k",
+    "score_ks",
+    type=click.IntRange(min=1),
+    multiple=True,
+    metavar="INT",
+    help="Number of neighbours of the scores; may be repeated. [default: each score's own]",
+)
+@click.option(
+    "--convention",
+    type=click.Choice(list(CONVENTIONS)),
+    default="precall",
+    show_default=True,
+    help="Program whose scores to reproduce.",
+)
+@click.option(
+    "--labels-real", type=click.Path(path_type=Path), help="Classes of REAL: .npy, or text by line."
+)
+@click.option(
+    "--labels-generated", type=click.Path(path_type=Path), help="Classes of GENERATED, likewise."
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the split.")
 @click.option("--engine", default="auto", show_default=True, help="Engine that measures.")
 @click.option("--threads", type=int, help="Number of threads. [default: one a core]")
@@ -79,6 +112,14 @@ def _cli(context: click.Context) -> None:
     metavar="PATH|-",
     help="Write the result as JSON to a file, or to standard output alone.",
 )
+@click.option(
+    "--samples",
+    "samples_path",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Write what is known of every sample: s.csv gives s-real.csv and s-generated.csv; or "
+    ".parquet.",
+)
 def _evaluate(
     real: Path,
     generated: Path,
@@ -86,15 +127,22 @@ def _evaluate(
     k: int | Literal["sqrt"],
     split: bool | None,
     folds: int | None,
+    curves: bool,
+    scores: tuple[str, ...],
+    score_ks: tuple[int, ...],
+    convention: str,
+    labels_real: Path | None,
+    labels_generated: Path | None,
     seed: int,
     engine: str,
     threads: int | None,
     json_path: str | None,
+    samples_path: Path | None,
 ) -> None:
     """Compare GENERATED samples with REAL ones, both .npy files of features (samples x features).
 
     Prints a table of the curves: F 1/8 tells how much of generated is realistic, F 8 how much of
-    real is covered.
+    real is covered. And a table of scores, with what each would be if both distributions were one.
 
     \b
     Example:
@@ -102,16 +150,26 @@ def _evaluate(
     """
     if json_path is not None and json_path != "-":
         check_target(Path(json_path), inputs=(real, generated))
+    if samples_path is not None:
+        check_sample_path(samples_path)
+    chosen = (estimators or NEIGHBOR_ESTIMATORS) if curves else ()
     result = evaluate(
         real,
         generated,
-        estimators=[_estimator_class(name)(k=k) for name in estimators or NEIGHBOR_ESTIMATORS],
+        estimators=[_estimator_class(name)(k=k) for name in chosen],
+        scores=_chosen_scores(scores),
+        score_k=score_ks or None,
+        convention=convention,
+        labels_real=labels_real,
+        labels_generated=labels_generated,
         split=_chosen_split(split, folds),
         seed=seed,
         engine=engine,
         threads=threads,
         progress=sys.stderr.isatty(),
     )
+    if samples_path is not None and result.samples is not None:
+        result.samples.write(samples_path)
     if json_path == "-":
         click.echo(repr(result), err=True)
         click.echo(result.to_json(), nl=False)
@@ -119,6 +177,19 @@ def _evaluate(
     if json_path is not None:
         result.to_json(json_path)
     click.echo(repr(result))
+
+
+@_cli.command("frechet")
+@click.argument("real", type=click.Path(path_type=Path))
+@click.argument("generated", type=click.Path(path_type=Path))
+def _frechet(real: Path, generated: Path) -> None:
+    """Print the Frechet distance of two files: features (.npy), or mu and sigma (.npz).
+
+    \b
+    Example:
+      precall frechet statistics.npz generated.npy
+    """
+    click.echo(f"{frechet_distance(real, generated):.6g}")
 
 
 @_cli.command("demo")
@@ -154,6 +225,12 @@ def _estimator_class(name: str) -> type:
             f"{name!r} is unknown; choose from {known}.", param_hint="--estimator"
         )
     return NEIGHBOR_ESTIMATORS[name]
+
+
+def _chosen_scores(names: tuple[str, ...]) -> tuple[str, ...] | str | None:
+    if names in (("all",), ("none",)):
+        return "all" if names == ("all",) else ()
+    return names or None
 
 
 def _chosen_split(split: bool | None, folds: int | None) -> Split:

@@ -102,7 +102,20 @@ class FeatureSet:
 
     def select(self, indices: NDArray[np.intp]) -> Rows:
         """Return a lazy view of some of the rows."""
-        return Rows(self.rows.array, indices)
+        stored = self.rows.selection
+        return Rows(self.rows.array, indices if stored is None else stored[indices])
+
+    def subset(self, indices: NDArray[np.intp], label: str) -> Self:
+        """Return the samples of one class as a set of their own."""
+        rows = self.select(indices)
+        fingerprint, n_constant = _inspect(rows, self.role)
+        return replace(
+            self,
+            rows=rows,
+            source=f"{self.source}, {label}",
+            fingerprint=fingerprint,
+            n_constant=n_constant,
+        )
 
 
 def check_same_features(real: FeatureSet, generated: FeatureSet) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from precall.errors import InputError
 from precall.readers import read
 
-__all__ = ["to_array"]
+__all__ = ["to_array", "to_labels"]
 
 _FRAME_LIBRARIES = {"pandas", "polars", "pyarrow"}
 _ACCEPTED = (
@@ -157,3 +157,38 @@ def _stack_vectors(vectors: NDArray[Any], role: str) -> NDArray[Any]:
                 f"{lengths[0]}; every sample needs the same number of features."
             )
     return np.stack([np.asarray(vector) for vector in vectors])
+
+
+def to_labels(data: object, name: str) -> NDArray[np.str_]:
+    """Return one text label a sample, from an array, a tensor, a column, a list or a file.
+
+    Integers, text and whole floats are labels. Files are .npy, or text with one label a line.
+    """
+    if isinstance(data, str | os.PathLike):
+        values = _read_labels(Path(data), name)
+    elif hasattr(data, "detach"):
+        values = _from_tensor(data, name)
+    elif hasattr(data, "to_numpy"):
+        values = np.asarray(data.to_numpy())
+    else:
+        values = np.asarray(data)
+    if values.ndim != 1:
+        raise InputError(
+            f"{name} must be one label a sample; got an array of shape {values.shape}."
+        )
+    if values.dtype.kind == "f" and (np.isfinite(values) & (values == np.rint(values))).all():
+        values = values.astype(np.int64)
+    if values.dtype.kind == "O" and all(isinstance(value, str | int) for value in values):
+        values = values.astype(np.str_)
+    if values.dtype.kind not in "iubU":
+        raise InputError(f"{name} must be integers or text; got values of type {values.dtype}.")
+    return values.astype(np.str_)
+
+
+def _read_labels(path: Path, name: str) -> NDArray[Any]:
+    if path.suffix == ".npy":
+        return read(path, name)
+    try:
+        return np.array(path.read_text(encoding="utf-8").splitlines(), dtype=np.str_)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{name}: cannot read labels from {path}: {error}.") from error

@@ -2,18 +2,31 @@
 
 A *query* is a sample to be judged, a *reference* a sample of the fit set. All that any estimator
 wants to know of a query is how many references of each class are near it, where "near" is one of
-four balls. All balls are closed: distance ≤ radius.
+five balls, all of them closed: distance ≤ radius. The scores ask more, without a split: what each
+sample is to the samples of the other class, CrossStatistics.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Ball", "Nearest", "NeighborPlan", "NeighborStatistics", "Request"]
+from precall.tie_rules import TieRule
+
+__all__ = [
+    "Ball",
+    "CrossPlan",
+    "CrossStatistics",
+    "Nearest",
+    "NearestOther",
+    "NeighborPlan",
+    "NeighborStatistics",
+    "Request",
+    "concat_each",
+]
 
 
 K = TypeVar("K")
@@ -30,6 +43,9 @@ class Ball(StrEnum):
     MEAN = "mean"
     """Within the mean radius of these balls over the reference's class."""
 
+    CLIPPED = "clipped"
+    """The query lies in the reference's own ball, cut down to the median radius of its class."""
+
     OPPOSITE = "opposite"
     """Within the distance from the query to its k-th neighbour in the *other* class than the
     reference's."""
@@ -42,18 +58,47 @@ Request = tuple[Ball, int]  # the ball and its k
 
 
 @dataclass(frozen=True, slots=True)
+class CrossPlan:
+    """What to find out between the classes; only without a split."""
+
+    ks: frozenset[int] = frozenset()  # of the own balls
+    tie_rule: TieRule = TieRule.CLOSED  # of the own balls
+    nearest: bool = False
+    realism_ks: frozenset[int] = frozenset()
+    realism_offset: float = 0.0  # added to squared distances
+    soft_ks: frozenset[int] = frozenset()
+
+    @property
+    def radius_ks(self) -> frozenset[int]:
+        """Each k for which own radii are needed."""
+        return self.ks | self.realism_ks | self.soft_ks
+
+    def union(self, plans: Iterable[Self]) -> Self:
+        """Return one plan that answers all, by this one's rule and offset."""
+        plans = [self, *plans]
+        return replace(
+            self,
+            ks=frozenset[int]().union(*(plan.ks for plan in plans)),
+            nearest=any(plan.nearest for plan in plans),
+            realism_ks=frozenset[int]().union(*(plan.realism_ks for plan in plans)),
+            soft_ks=frozenset[int]().union(*(plan.soft_ks for plan in plans)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class NeighborPlan:
-    """The counts that are needed. Several plans are united into one, so that they share a sweep."""
+    """What is needed. Several plans are united into one, so that they share a sweep."""
 
     requests: frozenset[Request] = frozenset()  # references of both classes, near each query
-    cross_ks: frozenset[int] = frozenset()  # k of balls between the classes; only without a split
+    cross: CrossPlan | None = None
 
     def union(self, plans: Iterable[Self]) -> Self:
         """Return one plan that answers this and all of ``plans``."""
         plans = [self, *plans]
+        crosses = [plan.cross for plan in plans if plan.cross is not None]
         return type(self)(
-            frozenset().union(*(plan.requests for plan in plans)),
-            frozenset().union(*(plan.cross_ks for plan in plans)),
+            frozenset[Request]().union(*(plan.requests for plan in plans)),
+            crosses[0].union(crosses[1:]) if crosses else None,
         )
 
     def ks(self, *balls: Ball) -> tuple[int, ...]:
@@ -63,7 +108,8 @@ class NeighborPlan:
     @property
     def radius_ks(self) -> tuple[int, ...]:
         """Each k for which the references' own radii are needed before anything is counted."""
-        return tuple(sorted({*self.ks(Ball.REFERENCE, Ball.MEAN), *self.cross_ks}))
+        of_cross = self.cross.radius_ks if self.cross else frozenset()
+        return tuple(sorted({*self.ks(Ball.REFERENCE, Ball.MEAN, Ball.CLIPPED), *of_cross}))
 
     @property
     def reach_ks(self) -> tuple[int, ...]:
@@ -107,6 +153,37 @@ class Nearest:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class NearestOther:
+    """The nearest sample of the other class; the first, where several are as near."""
+
+    place: NDArray[np.int64]  # (n,) where it stands in its class
+    squared: NDArray[np.float64]  # (n,) squared distance to it
+    holds: Mapping[int, NDArray[np.bool_]]
+    # each (n,): whether its own k-ball, or that of one as near, holds the sample
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossStatistics:
+    """What each sample is to the other class, and how far its own ball reaches in its own.
+
+    Samples stand in the order of :class:`NeighborStatistics`: the real ones, then the generated.
+    """
+
+    squared_radii: Mapping[
+        int, NDArray[np.float64]
+    ]  # each (n,), to the k-th neighbour in its class
+    counts: Mapping[int, NDArray[np.int64]]
+    # each (n, 2): samples of the other class whose own k-ball holds this one, and samples of the
+    # other class in this one's own k-ball
+    nearest: NearestOther | None
+    squared_realism: Mapping[int, NDArray[np.float64]]
+    # each (n,): largest r_k(x)² / (d² + offset) over x of the other class, those with r_k above the
+    # median left out; inf where d = 0 < r_k, 1 where both are 0; only of generated, else NaN
+    soft: Mapping[int, NDArray[np.float64]]
+    # each (n,): 1 − ∏ min(1, d/R) over the other class, R = 1.2 times its mean k-NN radius
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class NeighborStatistics:
     """Sweep 2: how many references of each class are near each query.
 
@@ -118,9 +195,7 @@ class NeighborStatistics:
     squared_reach: Mapping[Request, NDArray[np.float64]]
     # each (n_queries, 2): the squared radius around the query within which real and generated
     # references were counted; only for the balls OPPOSITE and UNION
-    cross: Mapping[int, NDArray[np.int64]] = field(default_factory=dict)
-    # for each k (n_queries, 2): references of the other class whose own k-ball holds the query, and
-    # references of the other class in the query's own k-ball
+    cross: CrossStatistics | None = None
 
     def merge(self, other: Self) -> Self:
         """Combine with the counts over other references, for the same queries and radii."""
@@ -131,7 +206,6 @@ class NeighborStatistics:
             self.is_real,
             {request: count + other.counts[request] for request, count in self.counts.items()},
             self.squared_reach,
-            {k: count + other.cross[k] for k, count in self.cross.items()},
         )
 
     @classmethod
@@ -139,11 +213,11 @@ class NeighborStatistics:
         """Combine with the counts around other queries, for the same references."""
         return cls(
             np.concatenate([part.is_real for part in parts]),
-            _concat_each([part.counts for part in parts]),
-            _concat_each([part.squared_reach for part in parts]),
-            _concat_each([part.cross for part in parts]),
+            concat_each([part.counts for part in parts]),
+            concat_each([part.squared_reach for part in parts]),
         )
 
 
-def _concat_each(parts: Sequence[Mapping[K, NDArray[T]]]) -> dict[K, NDArray[T]]:
+def concat_each(parts: Sequence[Mapping[K, NDArray[T]]]) -> dict[K, NDArray[T]]:
+    """Concatenate the arrays of the same key."""
     return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}

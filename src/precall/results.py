@@ -4,7 +4,7 @@ import html
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -14,14 +14,18 @@ from numpy.typing import NDArray
 
 from precall.curve import PRCurve
 from precall.errors import InputError
+from precall.labels import ClassShare
 from precall.outputs import write_text
+from precall.samples import Samples
+from precall.score_tables import class_table, score_table
+from precall.scores import Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["FORMAT_VERSION", "Evaluation", "Protocol"]
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _COLUMNS = {  # name in JSON -> heading of the table
     "max_precision": "max\nprecision",
@@ -47,8 +51,8 @@ class Protocol:
     k: Mapping[str, int | None]  # of each curve
     split: str
     seed: int
-    tie_rule: str
-    convention: str
+    tie_rule: str  # of the scores; balls of curves are closed
+    convention: str  # of the scores
     engine: str
     sources: Mapping[str, str]  # real, generated
     fingerprints: Mapping[str, str]  # real, generated
@@ -64,31 +68,45 @@ class Evaluation:
     curves
         One exact curve an estimator, by name: ``result.curves["coverage"].median()``.
     scores
-        Scalar scores by name.
+        Scalar scores by name: ``result.scores["precision"].value``. With several k the names are
+        ``precision_k3``, ``precision_k5`` and so on.
     protocol
         How the result came about.
     warnings
         Caveats about the input, one sentence each.
+    classes
+        With labels: the same result for each class, by label.
+    class_shares
+        With labels: how much of real and of generated belongs to each class.
+    samples
+        Sample by sample; not part of the JSON document, so ``None`` when read back from one.
     """
 
     curves: Mapping[str, PRCurve]
-    scores: Mapping[str, Any]
+    scores: Mapping[str, Score]
     protocol: Protocol
     warnings: tuple[str, ...] = ()
+    classes: Mapping[str, "Evaluation"] = field(default_factory=dict)
+    class_shares: Mapping[str, ClassShare] = field(default_factory=dict)
+    samples: Samples | None = None
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """Return the result as a JSON document, and write it to ``path`` if one is given."""
-        document = {
-            "format_version": FORMAT_VERSION,
-            "protocol": asdict(self.protocol),
-            "warnings": list(self.warnings),
-            "scores": dict(self.scores),
-            "curves": {name: self._describe(name) for name in self.curves},
-        }
+        document = {"format_version": FORMAT_VERSION, **self._document()}
         text = json.dumps(_without_infinities(document), indent=2, allow_nan=False) + "\n"
         if path is not None:
             write_text(Path(path), text)
         return text
+
+    def _document(self) -> dict[str, Any]:
+        return {
+            "protocol": asdict(self.protocol),
+            "warnings": list(self.warnings),
+            "scores": {name: asdict(score) for name, score in self.scores.items()},
+            "curves": {name: self._describe(name) for name in self.curves},
+            "class_shares": {label: asdict(share) for label, share in self.class_shares.items()},
+            "classes": {label: result._document() for label, result in self.classes.items()},
+        }
 
     @classmethod
     def from_json(cls, source: str | PathLike[str]) -> Self:
@@ -101,18 +119,31 @@ class Evaluation:
                 f"{FORMAT_VERSION}."
             )
         try:
-            vertices = {name: curve["vertices"] for name, curve in document["curves"].items()}
-            curves = {
-                name: PRCurve(_numbers(v["fpr"]), _numbers(v["fnr"]))
-                for name, v in vertices.items()
-            }
-            protocol = Protocol(**{f.name: document["protocol"][f.name] for f in fields(Protocol)})
-            result = cls(curves, document["scores"], protocol, tuple(document["warnings"]))
-            _check_types(result)
+            return cls._from_document(document)
         except InputError:
             raise
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise InputError(f"this is not a result of precall: {error!r}.") from error
+
+    @classmethod
+    def _from_document(cls, document: dict[str, Any]) -> Self:
+        vertices = {name: curve["vertices"] for name, curve in document["curves"].items()}
+        curves = {
+            name: PRCurve(_numbers(v["fpr"]), _numbers(v["fnr"])) for name, v in vertices.items()
+        }
+        protocol = Protocol(**{f.name: document["protocol"][f.name] for f in fields(Protocol)})
+        result = cls(
+            curves,
+            {name: _score(score) for name, score in document["scores"].items()},
+            protocol,
+            tuple(document["warnings"]),
+            {label: cls._from_document(part) for label, part in document["classes"].items()},
+            {
+                label: ClassShare(_number(share["real"]), _number(share["generated"]))
+                for label, share in document["class_shares"].items()
+            },
+        )
+        _check_types(result)
         return result
 
     def _describe(self, name: str) -> dict[str, Any]:
@@ -139,11 +170,13 @@ class Evaluation:
     def _title(self) -> str:
         p = self.protocol
         return (
-            f"{p.n} real and {p.m} generated samples, {p.d} features, split: {p.split}, "
-            f"seed {p.seed}, engine {p.engine}"
+            f"{p.n} real and {p.m} generated samples, {p.d} features, "
+            + (f"split: {p.split}, " if self.curves else "")
+            + f"seed {p.seed}, engine {p.engine}"
+            + (f", scores as {p.convention}" if p.convention != "precall" else "")
         )
 
-    def _table(self, tablefmt: str) -> str:
+    def _curve_table(self, tablefmt: str) -> str:
         from tabulate import tabulate
 
         rows = []
@@ -157,15 +190,24 @@ class Evaluation:
         align = ["left", *["right"] * (len(headings) - 1)]
         return tabulate(rows, headings, tablefmt, colalign=align, disable_numparse=True)
 
+    def _tables(self, tablefmt: str) -> list[str]:
+        tables = [self._curve_table(tablefmt)] if self.curves else []
+        if self.scores:
+            tables.append(score_table(self.scores, tablefmt))
+        if self.class_shares:
+            scores = {label: result.scores for label, result in self.classes.items()}
+            curves = {label: result.curves for label, result in self.classes.items()}
+            tables.append(class_table(self.class_shares, scores, curves, tablefmt))
+        return tables
+
     def __repr__(self) -> str:
-        lines = [self._title(), "", self._table("simple") if self.curves else "(no curves)"]
-        lines += [f"warning: {text}" for text in self.warnings]
-        return "\n".join(lines)
+        tables = self._tables("simple") or ["(no curves and no scores)"]
+        warnings = [f"warning: {text}" for text in self.warnings]
+        return "\n\n".join([self._title(), *tables, *(["\n".join(warnings)] if warnings else [])])
 
     def _repr_html_(self) -> str:
         caveats = "".join(f"<li>{html.escape(text)}</li>" for text in self.warnings)
-        table = self._table("html") if self.curves else ""
-        return f"<p>{html.escape(self._title())}</p>{table}" + (
+        return f"<p>{html.escape(self._title())}</p>{''.join(self._tables('html'))}" + (
             f"<ul>{caveats}</ul>" * bool(caveats)
         )
 
@@ -198,6 +240,32 @@ def _parse(source: str | PathLike[str]) -> dict[str, Any]:
     return document
 
 
+def _score(entry: Any) -> Score:
+    interval = entry["interval"]
+    k = entry["k"]
+    if not (k is None or type(k) is int):
+        raise TypeError("the k of a score must be an integer")
+    return Score(
+        _required(entry["value"]),
+        k,
+        _number(entry["expected_if_equal"]),
+        None if interval is None else (_required(interval[0]), _required(interval[1])),
+        _number(entry["standard_deviation"]),
+    )
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else _required(value)
+
+
+def _required(value: Any) -> float:
+    if value in ("inf", "-inf"):
+        return float(value)
+    if type(value) not in (int, float):
+        raise TypeError(f"expected a number, not {value!r:.40}")
+    return float(value)
+
+
 def _numbers(values: Any) -> NDArray[np.float64]:
     if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
         raise TypeError("vertices must be lists of numbers")
@@ -207,8 +275,6 @@ def _numbers(values: Any) -> NDArray[np.float64]:
 def _check_types(result: Evaluation) -> None:
     """Check what JSON cannot promise about the parts that are used later."""
     protocol = result.protocol
-    if not isinstance(result.scores, Mapping):
-        raise TypeError("scores must be an object")
     if not all(isinstance(text, str) and len(text) > 1 for text in result.warnings):
         raise TypeError("warnings must be a list of sentences")
     if protocol.k.keys() != result.curves.keys():

@@ -16,8 +16,9 @@ from precall.engines._kernel_choice import KERNELS, is_supported
 from precall.engines.cpu import CpuEngine
 from precall.engines.reference import ReferenceEngine
 from precall.features import FeatureSet, Rows
-from precall.neighbors import Ball, NeighborPlan
+from precall.neighbors import Ball, CrossPlan, NeighborPlan
 from precall.split import HoldOut, NoSplit
+from precall.tie_rules import TieRule
 
 SUPPORTED = [name for name, kernel in KERNELS.items() if is_supported(kernel)]
 
@@ -33,12 +34,13 @@ def fold_of(real, generated, split=None):
     return (split or NoSplit()).folds(*sets, seed=0)[0]
 
 
-def plan_for(fold, ks, cross=True):
+def plan_for(fold, ks, rule=TieRule.CLOSED, offset=0.0):
     smallest = min(len(fold.real.fit), len(fold.generated.fit))
-    ks = {k for k in ks if k < smallest}
-    return NeighborPlan(
-        frozenset((ball, k) for ball in Ball for k in ks), frozenset(ks) if cross else frozenset()
-    )
+    ks = frozenset(k for k in ks if k < smallest)
+    has_split = fold.real.fit is not fold.real.evaluated
+    cross = CrossPlan(ks, rule, True, ks, offset, ks)
+    requests = frozenset((ball, k) for ball in Ball for k in ks)
+    return NeighborPlan(requests, None if has_split else cross)
 
 
 def assert_same(found, expected):
@@ -49,9 +51,23 @@ def assert_same(found, expected):
     assert found.squared_reach.keys() == expected.squared_reach.keys()
     for request, reach in expected.squared_reach.items():
         np.testing.assert_array_equal(found.squared_reach[request], reach, err_msg=str(request))
-    assert found.cross.keys() == expected.cross.keys()
-    for k, counts in expected.cross.items():
-        np.testing.assert_array_equal(found.cross[k], counts, err_msg=str(k))
+    assert (found.cross is None) == (expected.cross is None)
+    if expected.cross is not None:
+        assert_same_cross(found.cross, expected.cross)
+
+
+def assert_same_cross(found, expected):
+    for name in ("squared_radii", "counts", "squared_realism", "soft"):
+        ours, theirs = getattr(found, name), getattr(expected, name)
+        assert ours.keys() == theirs.keys()
+        for k in theirs:
+            np.testing.assert_array_equal(ours[k], theirs[k], err_msg=f"{name} {k}")
+    assert (found.nearest is None) == (expected.nearest is None)
+    if expected.nearest is not None:
+        np.testing.assert_array_equal(found.nearest.place, expected.nearest.place)
+        np.testing.assert_array_equal(found.nearest.squared, expected.nearest.squared)
+        for k, holds in expected.nearest.holds.items():
+            np.testing.assert_array_equal(found.nearest.holds[k], holds, err_msg=str(k))
 
 
 # Each takes a generator and a shape, and returns data that is unkind in its own way.
@@ -102,10 +118,12 @@ def nasty_pairs(draw):
     st.sampled_from([None, 1, 41, 256]),
     st.sampled_from([1, 2, 5]),
     st.sets(st.integers(1, 60), min_size=1, max_size=3),
+    st.sampled_from(TieRule),
+    st.sampled_from([0.0, 1e-5]),
 )
-def test_cpu_is_the_reference(pair, split, kernel, chunk, threads, ks):
+def test_cpu_is_the_reference(pair, split, kernel, chunk, threads, ks, rule, offset):
     fold = fold_of(*pair, split)
-    plan = plan_for(fold, ks, cross=isinstance(split, NoSplit))
+    plan = plan_for(fold, ks, rule, offset)
     if not plan.requests:
         return
     found = measure(CpuEngine(kernel, chunk), fold, plan, threads)
@@ -156,11 +174,32 @@ def test_plans_of_one_ball(balls):
     fold = fold_of(rng.normal(size=(60, 3)), rng.normal(size=(50, 3)), HoldOut())
     plan = NeighborPlan(frozenset((ball, 4) for ball in balls))
     assert_same(measure(CpuEngine(), fold, plan), measure(ReferenceEngine(), fold, plan))
-    only_cross = NeighborPlan(cross_ks=frozenset({2, 7}))
+
+
+@pytest.mark.parametrize(
+    "cross",
+    [
+        CrossPlan(frozenset({2, 7})),
+        CrossPlan(nearest=True),
+        CrossPlan(realism_ks=frozenset({3})),
+        CrossPlan(soft_ks=frozenset({1, 4})),
+    ],
+)
+def test_plans_of_one_thing_between_the_classes(cross):
+    rng = np.random.default_rng(1)
     fold = fold_of(rng.normal(size=(60, 3)), rng.normal(size=(50, 3)))
-    assert_same(
-        measure(CpuEngine(), fold, only_cross), measure(ReferenceEngine(), fold, only_cross)
-    )
+    plan = NeighborPlan(cross=cross)
+    assert_same(measure(CpuEngine(), fold, plan), measure(ReferenceEngine(), fold, plan))
+
+
+@pytest.mark.parametrize("d", [1, 64])
+def test_soft_cover_that_does_not_saturate(d):
+    """A few samples far from most others: many factors just below 1, more than a list holds."""
+    rng = np.random.default_rng(1)
+    real = np.r_[rng.normal(size=(6000, d)), rng.normal(4, 1, size=(50, d))]
+    fold = fold_of(real.astype(np.float32), rng.normal(size=(60, d)).astype(np.float32))
+    plan = NeighborPlan(cross=CrossPlan(soft_ks=frozenset({1, 4, 40})))
+    assert_same(measure(CpuEngine(), fold, plan), measure(ReferenceEngine(), fold, plan))
 
 
 def test_memory_mapped_and_fortran_ordered_input(tmp_path):
@@ -266,7 +305,7 @@ def test_balls_between_classes_need_all_samples(engine):
     rng = np.random.default_rng(1)
     fold = fold_of(rng.normal(size=(60, 3)), rng.normal(size=(50, 3)), HoldOut())
     with pytest.raises(ValueError, match="only defined without a split"):
-        measure(engine, fold, NeighborPlan(cross_ks=frozenset({2})))
+        measure(engine, fold, NeighborPlan(cross=CrossPlan(frozenset({2}))))
 
 
 SHOW_DIGEST = """
@@ -279,21 +318,26 @@ if sys.argv[1] == "bare":  # before anything is compiled
 
 from precall.engines.cpu import CpuEngine
 from precall.features import FeatureSet
-from precall.neighbors import Ball, NeighborPlan
+from precall.neighbors import Ball, CrossPlan, NeighborPlan
 from precall.split import NoSplit
 
 rng = np.random.default_rng(0)
 sets = (FeatureSet.of(rng.normal(size=(n, 9)), "x") for n in (300, 200))
 (fold,) = NoSplit().folds(*sets, seed=0)
-plan = NeighborPlan(frozenset((ball, 5) for ball in Ball), frozenset({3}))
+ks = frozenset({3})
+cross = CrossPlan(ks, nearest=True, realism_ks=ks, soft_ks=ks)
+plan = NeighborPlan(frozenset((ball, 5) for ball in Ball), cross)
 engine = CpuEngine()
 found = engine.measure(
     fold.real, fold.generated, plan, threads=1, progress=lambda done, total: None
 )
 digest = hashlib.sha256()
-for part in (found.counts, found.squared_reach, found.cross):
+between = found.cross
+maps = (between.counts, between.nearest.holds, between.squared_realism, between.soft)
+for part in (found.counts, found.squared_reach, *maps):
     for key in sorted(part, key=str):
         digest.update(np.ascontiguousarray(part[key]).tobytes())
+digest.update(between.nearest.place.tobytes() + between.nearest.squared.tobytes())
 print(engine.kernel.name, digest.hexdigest())
 """
 

@@ -1,6 +1,7 @@
 """The reference engine against definitions in plain Python, and against scikit-learn."""
 
 import math
+import statistics
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from precall.engines.reference import ReferenceEngine, squared_distances
 from precall.features import FeatureSet
-from precall.neighbors import Ball, NeighborPlan
+from precall.neighbors import Ball, CrossPlan, NeighborPlan
 from precall.split import HoldOut, NoSplit
 from strategies import pairs_with_k
 
@@ -38,6 +39,10 @@ def own_radius(points, i, k):
     return sorted(others)[k - 1]
 
 
+def median_radius(points, k):
+    return statistics.median(math.sqrt(own_radius(points, j, k)) for j in range(len(points)))
+
+
 def counts_by_definition(ball, k, z, real, generated):
     """How many real and generated fit points are near z, word by word from the definitions."""
     to_real, to_generated = ([exact(z, p) for p in side] for side in (real, generated))
@@ -54,6 +59,14 @@ def counts_by_definition(ball, k, z, real, generated):
         return [
             sum(math.sqrt(d) <= mean for d in distances)
             for mean, distances in zip(means, (to_real, to_generated), strict=True)
+        ]
+    if ball is Ball.CLIPPED:
+        return [
+            sum(
+                math.sqrt(d) <= min(math.sqrt(own_radius(side, j, k)), median_radius(side, k))
+                for j, d in enumerate(distances)
+            )
+            for side, distances in ((real, to_real), (generated, to_generated))
         ]
     if ball is Ball.OPPOSITE:
         radii = sorted(to_generated)[k - 1], sorted(to_real)[k - 1]
@@ -81,22 +94,56 @@ def test_counts_without_a_split(pair, tiles):
 
 
 @given(pairs_with_k())
-def test_balls_between_the_classes(pair):
-    """Others whose own ball holds me, and others in my own ball: word by word."""
+def test_between_the_classes(pair):
+    """Everything between the classes, word by word."""
     real, generated, k = pair
     fold = fold_of(real, generated)
-    plan = NeighborPlan(cross_ks=frozenset({k}))
+    ks = frozenset({k})
+    plan = NeighborPlan(cross=CrossPlan(ks, nearest=True, realism_ks=ks, soft_ks=ks))
     found = ReferenceEngine().measure(
         fold.real, fold.generated, plan, threads=None, progress=lambda done, total: None
     )
     expected = []
     for own, others in ((real, generated), (generated, real)):
+        radii = [own_radius(others, j, k) for j in range(len(others))]
         for i, z in enumerate(own):
             distances = [exact(z, other) for other in others]
-            holders = sum(d <= own_radius(others, j, k) for j, d in enumerate(distances))
+            holders = sum(d <= r for d, r in zip(distances, radii, strict=True))
             held = sum(d <= own_radius(own, i, k) for d in distances)
-            expected.append([holders, held])
-    assert found.cross[k].tolist() == expected
+            nearest = min(distances)
+            in_nearest = any(d == nearest <= r for d, r in zip(distances, radii, strict=True))
+            expected.append((holders, held, distances.index(nearest), nearest, in_nearest))
+    holders, held, place, nearest, in_nearest = map(list, zip(*expected, strict=True))
+    assert found.cross.counts[k].T.tolist() == [holders, held]
+    assert found.cross.nearest.place.tolist() == place
+    assert found.cross.nearest.squared.tolist() == nearest
+    assert found.cross.nearest.holds[k].tolist() == in_nearest
+
+
+@given(pairs_with_k())
+def test_realism_and_soft_cover(pair):
+    real, generated, k = pair
+    fold = fold_of(real, generated)
+    ks = frozenset({k})
+    plan = NeighborPlan(cross=CrossPlan(realism_ks=ks, soft_ks=ks))
+    found = ReferenceEngine().measure(
+        fold.real, fold.generated, plan, threads=None, progress=lambda done, total: None
+    )
+    radii = np.sqrt([float(own_radius(real, j, k)) for j in range(len(real))])
+    mean = 1.2 * radii.mean()
+    for z, realism, soft in zip(
+        generated,
+        found.cross.squared_realism[k][len(real) :],
+        found.cross.soft[k][len(real) :],
+        strict=True,
+    ):
+        distances = np.sqrt([float(exact(z, other)) for other in real])
+        kept = radii <= np.median(radii)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.nan_to_num(radii[kept] / distances[kept], nan=1.0, posinf=np.inf)
+            factors = np.nan_to_num(np.minimum(1, distances / mean), nan=0.0)
+        assert np.sqrt(realism) == pytest.approx(ratios.max())
+        assert soft == pytest.approx(1 - factors.prod(), abs=1e-12)
 
 
 @given(pairs_with_k())

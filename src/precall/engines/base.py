@@ -1,20 +1,16 @@
 """What an engine is, and how one is chosen."""
 
-import math
 import os
 from collections.abc import Callable
 from importlib import import_module
 from threading import Lock
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from precall.errors import InputError
 from precall.neighbors import NeighborPlan, NeighborStatistics
 from precall.split import FitEval
 
-__all__ = ["Engine", "Meter", "Progress", "choose_engine", "mean_radius", "n_threads"]
+__all__ = ["Engine", "Meter", "Progress", "choose_engine", "n_threads"]
 
 Progress = Callable[[int, int], None]  # called with the work done so far and the work in all
 
@@ -64,11 +60,6 @@ def choose_engine(name: str) -> Engine:
     return engine
 
 
-def mean_radius(squared_radii: NDArray[np.float64]) -> float:
-    """Mean of the radii, summed without rounding error so that no order of rows matters."""
-    return math.fsum(np.sqrt(squared_radii)) / len(squared_radii)
-
-
 def n_threads(threads: int | None) -> int:
     """Settle the number of threads: the argument, the environment, or one a core."""
     if threads is not None:
@@ -87,15 +78,17 @@ class Meter:
     """Knows how much work a plan is, and turns pairs compared into calls of ``progress``."""
 
     def __init__(self, real: FitEval, generated: FitEval, plan: NeighborPlan, progress: Progress):
-        if plan.cross_ks and any(side.fit is not side.evaluated for side in (real, generated)):
+        if plan.cross and any(side.fit is not side.evaluated for side in (real, generated)):
             raise ValueError("balls between the classes are only defined without a split")
         n_fit = len(real.fit) + len(generated.fit)
         n_eval = len(real.evaluated) + len(generated.evaluated)
         self._total = n_eval * n_fit * (bool(plan.reach_ks) + bool(plan.requests))
         if plan.radius_ks:
             self._total += len(real.fit) ** 2 + len(generated.fit) ** 2
-        if plan.cross_ks:
-            self._total += len(real.fit) * len(generated.fit)
+        if plan.cross:
+            finds_best = bool(plan.cross.nearest or plan.cross.realism_ks)
+            n_sweeps = 1 + 2 * finds_best + 2 * bool(plan.cross.soft_ks)
+            self._total += n_sweeps * len(real.fit) * len(generated.fit)
         self._done = 0
         self._progress = progress
         self._lock = Lock()

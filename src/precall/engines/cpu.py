@@ -14,23 +14,39 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import partial
 from threading import Lock
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.engines._cpu_counts import Thresholds, count_cross, count_near
+from precall.engines._cpu_counts import count_cross, count_near
+from precall.engines._cpu_cross import Best, cover_softly, find_best
 from precall.engines._cpu_nearest import Candidates, collect_nearest, kth_distances
-from precall.engines._cpu_pairs import Bound, Queries, References, Tiles
-from precall.engines._grid import Grid, GridRows
-from precall.engines._kernel_choice import Kernel, best_kernel
-from precall.engines._tiles import MIN_LIMIT, PAD_NORM, pack, pad
-from precall.engines.base import Meter, Progress, mean_radius, n_threads
+from precall.engines._cpu_pairs import Bound, Tiles
+from precall.engines._cpu_rows import FitRows, PackedRows, stored_rows
+from precall.engines._grid import Grid
+from precall.engines._kernel_choice import best_kernel
+from precall.engines._radii import (
+    clipped_thresholds,
+    mean_radius,
+    soft_radius,
+)
+from precall.engines.base import Meter, Progress, n_threads
 from precall.features import Rows
-from precall.neighbors import Ball, NeighborPlan, NeighborStatistics, Request
+from precall.neighbors import (
+    Ball,
+    CrossPlan,
+    CrossStatistics,
+    NearestOther,
+    NeighborPlan,
+    NeighborStatistics,
+    Request,
+)
 from precall.split import FitEval
+from precall.tie_rules import largest_square_within
 
 __all__ = ["CpuEngine"]
 
@@ -45,61 +61,6 @@ _CHUNK_PRODUCTS = 2 * 10**10  # under a second: the grain of progress and of Ctr
 _CHUNKS_PER_THREAD = 4
 _CAPACITY_PER_NEIGHBOR = 4
 _LEAST_CAPACITY = 64
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Packed:
-    """Rows on the grid, ready for the tile kernels."""
-
-    base: NDArray[Any]  # (n_stored, d), read-only
-    rows: NDArray[np.intp]  # (n,) the stored row of each
-    panels: NDArray[np.int16]
-    norm: NDArray[np.int32]  # (n_padded,) ‖q‖²
-    error: Floats  # (n,) ρ in steps
-
-    @classmethod
-    def of(cls, base: NDArray[Any], rows: NDArray[np.intp], placed: GridRows, height: int) -> Self:
-        norm = pad(placed.norm, height, PAD_NORM)
-        return cls(base, rows, pack(placed.q, height), norm, placed.error)
-
-    @property
-    def queries(self) -> Queries:
-        return Queries(self.base, self.rows)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Fit:
-    """The references of one class: most on the grid, a few too far out for it."""
-
-    packed: _Packed
-    places: NDArray[np.intp]  # (n_near,) of the packed ones in the fit set
-    far_places: NDArray[np.intp]  # (n_far,)
-    far_rows: NDArray[np.intp]  # (n_far,) as stored
-    never: NDArray[np.int32]  # (n_padded,) limits that no pair meets
-
-    @classmethod
-    def of(cls, rows: Rows, placed: GridRows, base: NDArray[Any], kernel: Kernel) -> Self:
-        stored = _stored(rows)
-        near, far = np.flatnonzero(~placed.is_far), np.flatnonzero(placed.is_far)
-        near = np.random.default_rng(0).permutation(near)  # collect_nearest wants no order in them
-        packed = _Packed.of(base, stored[near], placed.select(near), kernel.cols)
-        never = np.full_like(packed.norm, MIN_LIMIT)
-        return cls(packed, near, far, stored[far], never)
-
-    @property
-    def largest_error(self) -> float:
-        return float(self.packed.error.max(initial=0.0))
-
-    @property
-    def references(self) -> References:
-        return References(self.packed.base, self.packed.rows, self.far_rows)
-
-    def thresholds(self, of_query: Floats, own: list[Floats]) -> Thresholds:
-        """Arrange the balls of queries (n_balls, n_queries) and those of all references."""
-        n_fit = len(self.places) + len(self.far_places)
-        of_fit = np.array(own, np.float64).reshape(len(own), n_fit)
-        near, far = of_fit[:, self.places], of_fit[:, self.far_places]
-        return Thresholds(np.ascontiguousarray(of_query), near.copy(), far.copy())
 
 
 class CpuEngine:
@@ -156,26 +117,28 @@ class _Measurement:
         self.placed = dict(zip(distinct, in_order, strict=True))
         self.fits = _in_threads(self._fit, (0, 1), threads)
         self.radii = self._own_radii()
+        mean_ks = plan.ks(Ball.MEAN)
         self.mean_thresholds = [
-            {k: _largest_square_within(mean_radius(squared)) for k, squared in radii.items()}
+            {k: float(largest_square_within(np.array(mean_radius(radii[k])))) for k in mean_ks}
             for radii in self.radii
         ]
 
-    def _fit(self, c: int) -> _Fit:
+    def _fit(self, c: int) -> FitRows:
         rows = self.sides[c].fit
-        return _Fit.of(rows, self.placed[id(rows)], self.bases[c], self.engine.kernel)
+        return FitRows.of(rows, self.placed[id(rows)], self.bases[c], self.engine.kernel)
 
     def statistics(self) -> NeighborStatistics:
         """Judge every chunk of queries, then count between the classes."""
         judged = self._over_chunks([side.evaluated for side in self.sides], self._judge)
         counted = NeighborStatistics.concat([part for parts in judged for part in parts])
-        cross = self._cross()
-        return NeighborStatistics(counted.is_real, counted.counts, counted.squared_reach, cross)
+        if self.plan.cross is None:
+            return counted
+        return replace(counted, cross=self._cross(self.plan.cross))
 
     # Chunks and threads
 
     def _over_chunks(
-        self, classes: Sequence[Rows], work: Callable[[int, _Packed, slice], T]
+        self, classes: Sequence[Rows], work: Callable[[int, PackedRows, slice], T]
     ) -> list[list[T]]:
         """Do ``work`` on every chunk of each class's queries; results in order, class by class."""
 
@@ -183,9 +146,9 @@ class _Measurement:
             c, part = chunk
             placed = self.placed[id(classes[c])].select(part)
             height = self.engine.kernel.rows
-            return work(c, _Packed.of(self.bases[c], stored[c][part], placed, height), part)
+            return work(c, PackedRows.of(self.bases[c], stored[c][part], placed, height), part)
 
-        stored = [_stored(rows) for rows in classes]
+        stored = [stored_rows(rows) for rows in classes]
         chunks = [[(c, part) for part in self._chunks(rows)] for c, rows in enumerate(classes)]
         done = iter(_in_threads(task, itertools.chain(*chunks), self.threads))
         return [list(itertools.islice(done, len(of_class))) for of_class in chunks]
@@ -206,7 +169,7 @@ class _Measurement:
 
     # Sweep 1
 
-    def _candidates(self, queries: _Packed, fit: _Fit, label: int, depth: int) -> Candidates:
+    def _candidates(self, queries: PackedRows, fit: FitRows, label: int, depth: int) -> Candidates:
         capacity = max(_LEAST_CAPACITY, _CAPACITY_PER_NEIGHBOR * depth)
         n = len(queries.rows)
         distances, codes = np.empty((2, n, capacity), np.int32)
@@ -223,7 +186,7 @@ class _Measurement:
         )
         return found
 
-    def _kth(self, queries: _Packed, fits: list[_Fit], ks: tuple[int, ...]) -> Floats:
+    def _kth(self, queries: PackedRows, fits: list[FitRows], ks: tuple[int, ...]) -> Floats:
         """Squared distances to the k-th nearest of a class: (n, 1, n_ks).
 
         Of two classes: of the one, of the other and of both, (n, 3, n_ks).
@@ -247,7 +210,7 @@ class _Measurement:
         if not ks:
             return [{}, {}]
 
-        def work(c: int, queries: _Packed, part: slice) -> Floats:
+        def work(c: int, queries: PackedRows, part: slice) -> Floats:
             found = self._kth(queries, [self.fits[c]], ks)[:, 0]
             self.meter.advance(len(queries.rows) * len(self.sides[c].fit))
             return found
@@ -258,7 +221,7 @@ class _Measurement:
             for of_class in squared
         ]
 
-    def _reach(self, queries: _Packed) -> dict[Request, Floats]:
+    def _reach(self, queries: PackedRows) -> dict[Request, Floats]:
         """Squared radius around each query, for each ball that is centred on it: (n, 2)."""
         ks = self.plan.reach_ks
         if not ks:
@@ -276,7 +239,7 @@ class _Measurement:
 
     # Sweep 2
 
-    def _judge(self, c: int, queries: _Packed, part: slice) -> NeighborStatistics:
+    def _judge(self, c: int, queries: PackedRows, part: slice) -> NeighborStatistics:
         """Find and count everything around one chunk of queries of class ``c``."""
         n = len(queries.rows)
         reach = self._reach(queries)
@@ -287,7 +250,7 @@ class _Measurement:
         return NeighborStatistics(np.full(n, c == 0), counts, reach)
 
     def _count(
-        self, queries: _Packed, other: int, reach: dict[Request, Floats]
+        self, queries: PackedRows, other: int, reach: dict[Request, Floats]
     ) -> dict[Request, Counts]:
         """Count the references of class ``other`` near each query."""
         if not self.plan.requests:
@@ -296,9 +259,10 @@ class _Measurement:
         around_query = {request: squared[:, other] for request, squared in reach.items()}
         for k in self.plan.ks(Ball.MEAN):
             around_query[Ball.MEAN, k] = np.full(n, self.mean_thresholds[other][k])
-        around_reference = {
-            (Ball.REFERENCE, k): self.radii[other][k] for k in self.plan.ks(Ball.REFERENCE)
-        }
+        radii = self.radii[other]
+        around_reference = {(Ball.REFERENCE, k): radii[k] for k in self.plan.ks(Ball.REFERENCE)}
+        for k in self.plan.ks(Ball.CLIPPED):
+            around_reference[Ball.CLIPPED, k] = clipped_thresholds(radii[k])
         of_query = np.array([*around_query.values()]).reshape(len(around_query), n)
         counts = np.empty((n, len(around_query) + len(around_reference)), np.int64)
         count_near(
@@ -309,19 +273,37 @@ class _Measurement:
         self.meter.advance(n * len(self.sides[other].fit))
         return dict(zip([*around_query, *around_reference], counts.T, strict=True))
 
-    def _cross(self) -> dict[int, Counts]:
-        """Count between the classes who is in whose own ball, both sides at once."""
-        ks = sorted(self.plan.cross_ks)
+    # Between the classes
+
+    def _cross(self, plan: CrossPlan) -> CrossStatistics:
+        fits = [side.fit for side in self.sides]
+        nearest: NearestOther | None = None
+        realism: dict[int, Floats] = {}
+        if plan.nearest or plan.realism_ks:
+            found = self._over_chunks(fits, partial(self._find_best, plan))
+            nearest, realism = _joined(found, plan)
+        soft = self._soft(sorted(plan.soft_ks))
+        radii = {
+            k: np.concatenate([of_class[k] for of_class in self.radii])
+            for k in sorted(plan.radius_ks)
+        }
+        return CrossStatistics(radii, self._count_cross(plan), nearest, realism, soft)
+
+    def _count_cross(self, plan: CrossPlan) -> dict[int, Counts]:
+        """Count who is in whose own ball, both sides at once."""
+        ks = sorted(plan.ks)
         if not ks:
             return {}
         rows, fit = self.sides[0].fit, self.fits[1]
         by_generated = np.zeros((len(self.sides[1].fit), len(ks), 2), np.int64)
         lock = Lock()
-        own = np.array([self.radii[0][k] for k in ks])
+        own, of_fit = (
+            np.array([plan.tie_rule.thresholds(radii[k]) for k in ks]) for radii in self.radii
+        )
 
-        def work(_: int, queries: _Packed, part: slice) -> Counts:
+        def work(_: int, queries: PackedRows, part: slice) -> Counts:
             n = len(queries.rows)
-            thresholds = fit.thresholds(own[:, part], [self.radii[1][k] for k in ks])
+            thresholds = fit.thresholds(own[:, part], [*of_fit])
             by_query = np.zeros((n, len(ks), 2), np.int64)
             by_near = np.zeros((len(fit.places), len(ks), 2), np.int64)
             by_far = np.zeros((len(fit.far_places), len(ks), 2), np.int64)
@@ -337,18 +319,60 @@ class _Measurement:
         both = np.concatenate([by_real, by_generated])
         return {k: both[:, i].copy() for i, k in enumerate(ks)}
 
+    def _find_best(self, plan: CrossPlan, c: int, queries: PackedRows, part: slice) -> Best:
+        """Find the nearest and the most flattering sample of the other class."""
+        fit, radii = self.fits[1 - c], self.radii[1 - c]
+        n, realism_ks = len(queries.rows), sorted(plan.realism_ks) if c == 1 else []
+        best = Best(
+            np.empty(n, np.int64),
+            np.empty(n),
+            np.empty((n, len(plan.ks)), np.bool_),
+            np.empty((n, len(realism_ks))),
+            np.empty(n, np.int64),
+        )
+        tiles, bound, rows, references = self._pair(queries, fit)
+        thresholds = [plan.tie_rule.thresholds(radii[k]) for k in sorted(plan.ks)]
+        find_best(
+            tiles, bound, fit.never, rows, references, fit.by_place,
+            fit.thresholds(np.empty((0, n)), thresholds),
+            fit.realism([radii[k] for k in realism_ks], plan.realism_offset),
+            best,
+        )  # fmt: skip
+        self.meter.advance(n * len(self.sides[1 - c].fit))
+        return best
+
+    def _soft(self, ks: list[int]) -> dict[int, Floats]:
+        """Cover each sample softly by the other class."""
+        if not ks:
+            return {}
+
+        def work(c: int, queries: PackedRows, part: slice) -> Floats:
+            rows, fit = self.sides[1 - c].fit, self.fits[1 - c]
+            covered = np.empty((len(ks), len(queries.rows)))
+            tiles, bound, query_rows, references = self._pair(queries, fit)
+            cover_softly(
+                tiles, bound, fit.never, query_rows, references, fit.by_place, stored_rows(rows),
+                np.array([soft_radius(self.radii[1 - c][k]) for k in ks]), covered,
+            )  # fmt: skip
+            self.meter.advance(len(queries.rows) * len(rows))
+            return covered
+
+        chunks = self._over_chunks([side.fit for side in self.sides], work)
+        covered = np.concatenate(list(itertools.chain(*chunks)), axis=1)
+        return dict(zip(ks, covered, strict=True))
+
     # What the kernels want to know
 
-    def _tiles(self, queries: _Packed, fit: _Fit) -> Tiles:
+    def _tiles(self, queries: PackedRows, fit: FitRows) -> Tiles:
         packed, kernel = fit.packed, self.engine.kernel
         return Tiles(kernel.code, queries.panels, packed.panels, queries.norm, packed.norm)
 
-    def _bound(self, queries: _Packed, fit: _Fit) -> Bound:
+    def _bound(self, queries: PackedRows, fit: FitRows) -> Bound:
         grid, errors = self.grid, (queries.error, fit.packed.error)
         largest = float(queries.error.max()), fit.largest_error
         return Bound(*errors, *largest, grid.step, grid.slack.relative, grid.slack.absolute)
 
-    def _pair(self, queries: _Packed, fit: _Fit) -> tuple[Any, ...]:
+    def _pair(self, queries: PackedRows, fit: FitRows) -> tuple[Any, ...]:
         """The arguments that both counting kernels begin with."""
         return (
             self._tiles(queries, fit),
@@ -369,10 +393,6 @@ def _in_threads(task: Callable[[S], T], items: Iterable[S], threads: int) -> lis
             raise
 
 
-def _stored(rows: Rows) -> NDArray[np.intp]:
-    return np.arange(len(rows)) if rows.selection is None else rows.selection
-
-
 def _bases(*sides: FitEval) -> list[NDArray[Any]]:
     """The arrays that hold each class, of one type, so that one compiled kernel serves all."""
     dtype = np.result_type(*(side.fit.array.dtype for side in sides))
@@ -384,11 +404,20 @@ def _bases(*sides: FitEval) -> list[NDArray[Any]]:
     return bases
 
 
-def _largest_square_within(radius: float) -> float:
-    """The largest float whose square root is at most ``radius``: √d² ≤ ρ as a test of d²."""
-    squared = radius * radius
-    while math.sqrt(squared) > radius:
-        squared = math.nextafter(squared, 0.0)
-    while math.sqrt(math.nextafter(squared, math.inf)) <= radius:
-        squared = math.nextafter(squared, math.inf)
-    return squared
+def _joined(
+    found: list[list[Best]], plan: CrossPlan
+) -> tuple[NearestOther | None, dict[int, Floats]]:
+    """Put the chunks of both classes together."""
+    parts = [part for parts in found for part in parts]
+    holds = np.concatenate([part.holds for part in parts])
+    nearest = NearestOther(
+        np.concatenate([part.nearest for part in parts]),
+        np.concatenate([part.squared for part in parts]),
+        {k: holds[:, i] for i, k in enumerate(sorted(plan.ks))},
+    )
+    n_real = sum(len(part.squared) for part in found[0])
+    realism = np.concatenate([part.realism for part in found[1]])
+    return nearest if plan.nearest else None, {
+        k: np.concatenate([np.full(n_real, np.nan), realism[:, i]])
+        for i, k in enumerate(sorted(plan.realism_ks))
+    }

@@ -4,14 +4,32 @@ Two sweeps. The first finds how far balls reach, the second counts who is inside
 O(tile · n), never O(n · m).
 """
 
+from dataclasses import replace
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.engines.base import Meter, Progress, mean_radius
+from precall.engines._radii import (
+    clipped_thresholds,
+    is_realism_candidate,
+    mean_radius,
+    soft_radius,
+)
+from precall.engines.base import Meter, Progress
 from precall.features import Rows
-from precall.neighbors import Ball, Nearest, NeighborPlan, NeighborStatistics, Request
+from precall.neighbors import (
+    Ball,
+    CrossPlan,
+    CrossStatistics,
+    Nearest,
+    NearestOther,
+    NeighborPlan,
+    NeighborStatistics,
+    Request,
+    concat_each,
+)
 from precall.split import FitEval
 
 __all__ = ["ReferenceEngine", "squared_distances"]
@@ -80,20 +98,21 @@ class ReferenceEngine:
                 tile = queries.tile(start, start + self.query_tile).astype(np.float64)
                 labels = np.full(len(tile), c == 0)
                 reach = self._reach(tile, references, plan, meter)
-                own = {k: radii[c][k][start : start + len(tile)] for k in plan.cross_ks}
                 over_classes = [
                     NeighborStatistics(
                         labels,
                         self._count(tile, references[other], radii[other], other, reach, plan),
                         reach,
-                        self._cross(tile, references[other], radii[other], own, c != other),
                     )
                     for other in (0, 1)
                 ]
                 meter.advance(len(tile) * sum(map(len, references)) * bool(plan.requests))
-                meter.advance(len(tile) * len(references[1]) * bool(plan.cross_ks) * (c == 0))
                 parts.append(reduce(NeighborStatistics.merge, over_classes))
-        return NeighborStatistics.concat(parts)
+        found = NeighborStatistics.concat(parts)
+        if plan.cross is None:
+            return found
+        cross = self._cross(references, radii, plan.cross, meter)
+        return replace(found, cross=cross)
 
     def _nearest(self, queries: Floats, references: Rows, depth: int) -> Nearest:
         """Merge the nearest references over tiles of them."""
@@ -159,8 +178,9 @@ class ReferenceEngine:
             tile = references.tile(start, start + self.reference_tile).astype(np.float64)
             squared = squared_distances(queries, tile)
             for (ball, k), count in counts.items():
-                if ball is Ball.REFERENCE:
-                    inside = squared <= radii[k][start : start + len(tile)]
+                if ball in (Ball.REFERENCE, Ball.CLIPPED):
+                    own = radii[k] if ball is Ball.REFERENCE else clipped_thresholds(radii[k])
+                    inside = squared <= own[start : start + len(tile)]
                 elif ball is Ball.MEAN:
                     inside = np.sqrt(squared) <= mean[k]
                 else:
@@ -169,17 +189,78 @@ class ReferenceEngine:
         return counts
 
     def _cross(
-        self, queries: Floats, references: Rows, radii: Radii, own: Radii, is_other_class: bool
-    ) -> dict[int, Counts]:
-        """Count who holds the queries in their own balls, and whom the queries hold in theirs."""
-        counts = {k: np.zeros((len(queries), 2), np.int64) for k in own}
-        if not counts or not is_other_class:
-            return counts
-        for start in range(0, len(references), self.reference_tile):
-            tile = references.tile(start, start + self.reference_tile).astype(np.float64)
-            squared = squared_distances(queries, tile)
-            for k, count in counts.items():
-                holders = squared <= radii[k][start : start + len(tile)]
-                held = squared <= own[k][:, None]
-                count += np.stack([holders.sum(axis=1), held.sum(axis=1)], axis=1)
-        return counts
+        self, classes: tuple[Rows, Rows], radii: list[Radii], plan: CrossPlan, meter: Meter
+    ) -> CrossStatistics:
+        """Find what each sample is to the other class."""
+        tiles = [
+            self._cross_tile(c, start, classes, radii, plan, meter)
+            for c in (0, 1)
+            for start in range(0, len(classes[c]), self.query_tile)
+        ]
+        counts, place, squared, holds, realism, soft = zip(*tiles, strict=True)
+        nearest = NearestOther(np.concatenate(place), np.concatenate(squared), concat_each(holds))
+        return CrossStatistics(
+            concat_each([{k: of_class[k] for k in sorted(plan.radius_ks)} for of_class in radii]),
+            concat_each(counts),
+            nearest if plan.nearest else None,
+            concat_each(realism),
+            concat_each(soft),
+        )
+
+    def _cross_tile(
+        self,
+        c: int,
+        start: int,
+        classes: tuple[Rows, Rows],
+        radii: list[Radii],
+        plan: CrossPlan,
+        meter: Meter,
+    ) -> tuple[Any, ...]:
+        """Counts, nearest, realism and soft cover of a tile of class ``c``."""
+        tile = classes[c].tile(start, start + self.query_tile).astype(np.float64)
+        others, part = classes[1 - c], slice(start, start + len(tile))
+        squared = np.concatenate(
+            [
+                squared_distances(tile, t.astype(np.float64))
+                for t in others.tiles(self.reference_tile)
+            ],
+            axis=1,
+        )
+        own = {k: plan.tie_rule.thresholds(radii[c][k][part]) for k in sorted(plan.ks)}
+        of_others = {k: plan.tie_rule.thresholds(radii[1 - c][k]) for k in sorted(plan.ks)}
+        held = {k: squared <= of_others[k] for k in of_others}
+        holds = {k: squared <= own[k][:, None] for k in own}
+        is_nearest = squared == squared.min(axis=1, keepdims=True)
+        finds_best = bool(plan.nearest or plan.realism_ks)
+        meter.advance(len(tile) * len(others) * ((c == 0) + finds_best + bool(plan.soft_ks)))
+        return (
+            {k: np.stack([held[k].sum(axis=1), holds[k].sum(axis=1)], axis=1) for k in held},
+            is_nearest.argmax(axis=1),
+            squared.min(axis=1),
+            {k: (held[k] & is_nearest).any(axis=1) for k in held},
+            {
+                k: _squared_realism(squared + plan.realism_offset, radii[0][k])
+                if c == 1
+                else np.full(len(tile), np.nan)
+                for k in sorted(plan.realism_ks)
+            },
+            {k: _soft(squared, soft_radius(radii[1 - c][k])) for k in sorted(plan.soft_ks)},
+        )
+
+
+def _squared_realism(squared: Floats, squared_radii: Floats) -> Floats:
+    """Largest ratio over the references, those with large radii left out."""
+    kept = is_realism_candidate(squared_radii)
+    squared, squared_radii = squared[:, kept], squared_radii[kept]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = squared_radii / squared
+    both_zero = (squared == 0) & (squared_radii == 0)
+    return np.asarray(np.where(both_zero, 1.0, ratios).max(axis=1))
+
+
+def _soft(squared: Floats, radius: float) -> Floats:
+    """1 − ∏ min(1, d/R), multiplied in the order of the references."""
+    missed = np.ones(len(squared))
+    for column in np.sqrt(squared).T:
+        missed *= np.where(column < radius, column / radius if radius else 0.0, column > 0)
+    return 1.0 - missed

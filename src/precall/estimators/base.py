@@ -26,6 +26,12 @@ class Evidence:
     for_generated: NDArray[Any]  # (n,) non-negative: b(z)
     is_real: NDArray[np.bool_]  # (n,) the truth
 
+    def ratio(self) -> NDArray[np.float64]:
+        """a/b of each sample: inf where b = 0 < a, and 1 where both are 0, which is even."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.asarray(self.for_real / self.for_generated, dtype=np.float64)
+        return np.where((self.for_real == 0) & (self.for_generated == 0), 1.0, ratio)
+
     @classmethod
     def concat(cls, parts: Sequence[Self]) -> Self:
         """Pool the samples of several folds: errors at equal γ then add up."""
@@ -56,6 +62,10 @@ class Estimator(Protocol):
 
     def evidence(self, fold: Fold, statistics: NeighborStatistics) -> Evidence:
         """Weigh every evaluated sample of ``fold``, real ones first."""
+        ...
+
+    def likelihood_ratio(self, evidence: Evidence, n: int, m: int) -> NDArray[np.float64]:
+        """Read p/q at each sample off its evidence; n real and m generated samples were fitted."""
         ...
 
 
@@ -103,3 +113,7 @@ class NeighborEstimator:
         """Read the raw counts, never divided by anything: γ absorbs every scale."""
         counts = statistics.counts[self.ball, self.n_neighbors]
         return Evidence(counts[:, 0], counts[:, 1], statistics.is_real)
+
+    def likelihood_ratio(self, evidence: Evidence, n: int, m: int) -> NDArray[np.float64]:
+        """Estimate p/q: each class's own balls hold the same share of it, whatever its size."""
+        return evidence.ratio()

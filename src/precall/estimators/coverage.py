@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from precall.estimators.base import NeighborEstimator
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.estimators.base import Evidence, NeighborEstimator
 from precall.neighbors import Ball
 
 __all__ = ["Coverage"]
@@ -26,3 +29,7 @@ class Coverage(NeighborEstimator):
 
     name: ClassVar[str] = "coverage"
     ball: ClassVar[Ball] = Ball.OPPOSITE
+
+    def likelihood_ratio(self, evidence: Evidence, n: int, m: int) -> NDArray[np.float64]:
+        """Estimate p/q as (m/n)·√(a/b): both counts move, in opposite directions."""
+        return np.sqrt(evidence.ratio()) * (m / n)

@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from precall.estimators.base import NeighborEstimator
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.estimators.base import Evidence, NeighborEstimator
 from precall.neighbors import Ball
 
 __all__ = ["KNN"]
@@ -23,3 +26,7 @@ class KNN(NeighborEstimator):
 
     name: ClassVar[str] = "knn"
     ball: ClassVar[Ball] = Ball.UNION
+
+    def likelihood_ratio(self, evidence: Evidence, n: int, m: int) -> NDArray[np.float64]:
+        """Estimate p/q as (a/b)(m/n)."""
+        return evidence.ratio() * (m / n)

@@ -76,6 +76,10 @@ class Likelihood:
         log_ratio = np.concatenate([self._log_ratio(rows) for rows in (real, generated)])
         return self._weigh(log_ratio, len(real), len(generated))
 
+    def likelihood_ratio(self, evidence: Evidence, n: int, m: int) -> NDArray[np.float64]:
+        """Return p/q itself."""
+        return evidence.ratio()
+
     def _log_ratio(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         log_p, log_q = _log_density(self.p, rows, "p"), _log_density(self.q, rows, "q")
         with np.errstate(invalid="ignore"):  # -inf - -inf: neither can produce this row

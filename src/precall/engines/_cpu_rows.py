@@ -1,0 +1,91 @@
+"""The rows of a class as the kernels want them: packed on the grid, with what their balls are."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.engines._cpu_counts import Thresholds
+from precall.engines._cpu_cross import Places, Realism
+from precall.engines._cpu_pairs import Queries, References
+from precall.engines._grid import GridRows
+from precall.engines._kernel_choice import Kernel
+from precall.engines._radii import is_realism_candidate
+from precall.engines._tiles import MIN_LIMIT, PAD_NORM, pack, pad
+from precall.features import Rows
+
+__all__ = ["FitRows", "PackedRows", "stored_rows"]
+
+Floats = NDArray[np.float64]
+
+
+def stored_rows(rows: Rows) -> NDArray[np.intp]:
+    """Where each row of a selection is stored."""
+    return np.arange(len(rows)) if rows.selection is None else rows.selection
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedRows:
+    """Rows on the grid, ready for the tile kernels."""
+
+    base: NDArray[Any]  # (n_stored, d), read-only
+    rows: NDArray[np.intp]  # (n,) the stored row of each
+    panels: NDArray[np.int16]
+    norm: NDArray[np.int32]  # (n_padded,) ‖q‖²
+    error: Floats  # (n,) ρ in steps
+
+    @classmethod
+    def of(cls, base: NDArray[Any], rows: NDArray[np.intp], placed: GridRows, height: int) -> Self:
+        norm = pad(placed.norm, height, PAD_NORM)
+        return cls(base, rows, pack(placed.q, height), norm, placed.error)
+
+    @property
+    def queries(self) -> Queries:
+        return Queries(self.base, self.rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FitRows:
+    """The references of one class: most on the grid, a few too far out for it."""
+
+    packed: PackedRows
+    places: NDArray[np.intp]  # (n_near,) of the packed ones in the fit set
+    far_places: NDArray[np.intp]  # (n_far,)
+    far_rows: NDArray[np.intp]  # (n_far,) as stored
+    never: NDArray[np.int32]  # (n_padded,) limits that no pair meets
+
+    @classmethod
+    def of(cls, rows: Rows, placed: GridRows, base: NDArray[Any], kernel: Kernel) -> Self:
+        stored = stored_rows(rows)
+        near, far = np.flatnonzero(~placed.is_far), np.flatnonzero(placed.is_far)
+        near = np.random.default_rng(0).permutation(near)  # collect_nearest wants no order in them
+        packed = PackedRows.of(base, stored[near], placed.select(near), kernel.cols)
+        never = np.full_like(packed.norm, MIN_LIMIT)
+        return cls(packed, near, far, stored[far], never)
+
+    @property
+    def largest_error(self) -> float:
+        return float(self.packed.error.max(initial=0.0))
+
+    @property
+    def references(self) -> References:
+        return References(self.packed.base, self.packed.rows, self.far_rows)
+
+    def thresholds(self, of_query: Floats, own: list[Floats]) -> Thresholds:
+        """Arrange the balls of queries (n_balls, n_queries) and those of all references."""
+        n_fit = len(self.places) + len(self.far_places)
+        of_fit = np.array(own, np.float64).reshape(len(own), n_fit)
+        near, far = of_fit[:, self.places], of_fit[:, self.far_places]
+        return Thresholds(np.ascontiguousarray(of_query), near.copy(), far.copy())
+
+    def realism(self, squared_radii: list[Floats], offset: float) -> Realism:
+        """Arrange the radii that realism is measured by."""
+        kept = [np.where(is_realism_candidate(squared), squared, -1.0) for squared in squared_radii]
+        thresholds = self.thresholds(np.empty((0, 0)), kept)
+        largest = np.array([squared.max() for squared in kept])
+        return Realism(thresholds.of_near, thresholds.of_far, largest, offset)
+
+    @property
+    def by_place(self) -> Places:
+        return Places(self.places, self.far_places)

@@ -1,0 +1,242 @@
+"""A job: the settled choices of one evaluation, and the road that its samples take."""
+
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.conventions import Convention
+from precall.curve import PRCurve
+from precall.engines import Engine, Progress, n_threads
+from precall.error_rates import ErrorRates
+from precall.errors import InputError
+from precall.estimators import Estimator, Evidence
+from precall.features import FeatureSet, Rows
+from precall.neighbors import CrossPlan, NeighborPlan, NeighborStatistics
+from precall.results import Evaluation, Protocol
+from precall.samples import Samples
+from precall.scores import Measured, ScoreRequest
+from precall.split import CrossFit, Fold, NoSplit, Split
+from precall.version import __version__
+
+__all__ = ["Job", "Sets"]
+
+Sets = tuple[FeatureSet, FeatureSet]  # real, generated
+
+_REALISM_K = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All settled choices of one call of :func:`precall.evaluate`."""
+
+    estimators: Sequence[Estimator]
+    scores: Sequence[ScoreRequest]
+    must_score: bool  # refuse too few samples for a score, rather than leave it out
+    split: Split
+    seed: int
+    engine: Engine
+    convention: Convention
+    threads: int | None
+
+    def resolved(self, sets: Sets) -> dict[str, Estimator]:
+        """Name each curve's estimator, with every k settled."""
+        return _name([estimator.resolved(*map(len, sets)) for estimator in self.estimators])
+
+    @property
+    def n_sweeps(self) -> int:
+        """How often an engine is called."""
+        n_folds = self.split.n_folds if isinstance(self.split, CrossFit) else 1
+        n_extra = bool(self.scores) and not isinstance(self.split, NoSplit)
+        return n_folds * (bool(self.estimators) or not n_extra) + n_extra
+
+    def check(self, sets: Sets) -> None:
+        """Refuse a k that the samples are too few for."""
+        if self.estimators:
+            _check_neighbors(self.resolved(sets), self.split.folds(*sets, self.seed), sets)
+        for request in self.scores if self.must_score else ():
+            if (shortage := request.shortage(sets)) is not None:
+                raise InputError(shortage)
+
+    def possible_scores(self, sets: Sets) -> list[ScoreRequest]:
+        """Return the scores that there are enough samples for."""
+        return [request for request in self.scores if request.shortage(sets) is None]
+
+    def caveats(self, sets: Sets) -> list[str]:
+        """Say what about the samples makes a score doubtful."""
+        names = {request.score for request in self.scores}
+        shortages = [request.shortage(sets) for request in self.scores]
+        return [f"{shortage} It is left out." for shortage in shortages if shortage] + [
+            f"frechet_distance: {features.role} has {len(features)} samples of "
+            f"{features.n_features} features, too few for a covariance of full rank; the distance "
+            "is biased upwards."
+            for features in sets
+            if "frechet_distance" in names and len(features) <= features.n_features
+        ]
+
+    def score_plan(self, sets: Sets) -> NeighborPlan:
+        """Unite what all scores need, and the table of samples."""
+        needs = NeighborPlan().union(request.needs() for request in self.possible_scores(sets))
+        if needs == NeighborPlan():
+            return needs
+        base = CrossPlan(
+            frozenset({1}),
+            self.convention.tie_rule(_dtype(sets)),
+            nearest=True,
+            realism_ks=frozenset({self.realism_k(sets)}),
+            realism_offset=self.convention.realism_offset,
+        )
+        return NeighborPlan(cross=base).union([needs])
+
+    def realism_k(self, sets: Sets) -> int:
+        """The k of realism: 3 as its authors have it, less only for a handful of samples."""
+        return min(_REALISM_K, *(len(features) - 1 for features in sets))
+
+    def run(self, sets: Sets, next_progress: Callable[[], Progress]) -> Evaluation:
+        """Measure, judge and put together the result."""
+        named = self.resolved(sets)
+        curve_plan = NeighborPlan().union(estimator.needs() for estimator in named.values())
+        score_plan = self.score_plan(sets)
+        evidence: dict[str, list[Evidence]] = {name: [] for name in named}
+        ratios = {name: [np.full(len(side), np.nan) for side in sets] for name in named}
+        unsplit = None
+        for fold, plan, has_curves in self._measurements(sets, curve_plan, score_plan):
+            statistics = self.engine.measure(
+                fold.real,
+                fold.generated,
+                plan,
+                threads=self.threads,
+                progress=next_progress(),
+            )
+            if plan.cross is not None:
+                unsplit = statistics
+            for name, estimator in named.items() if has_curves else ():
+                found = estimator.evidence(fold, statistics)
+                evidence[name].append(found)
+                _place_ratios(ratios[name], estimator, found, fold, sets)
+        curves = {
+            name: PRCurve.of(ErrorRates.of(Evidence.concat(parts)))
+            for name, parts in evidence.items()
+        }
+        return self._result(sets, named, curves, unsplit, ratios)
+
+    def _measurements(
+        self, sets: Sets, curve_plan: NeighborPlan, score_plan: NeighborPlan
+    ) -> Iterator[tuple[Fold, NeighborPlan, bool]]:
+        """Yield what to measure: folds for the curves, all samples for the scores, or both in one.
+
+        Each with a plan, and whether it serves the curves.
+        """
+        if isinstance(self.split, NoSplit):
+            (fold,) = self.split.folds(*sets, self.seed)
+            yield fold, curve_plan.union([score_plan]), bool(self.estimators)
+            return
+        if self.estimators:
+            for fold in self.split.folds(*sets, self.seed):
+                yield fold, curve_plan, True
+        if score_plan.cross is not None:
+            (fold,) = NoSplit().folds(*sets, self.seed)
+            yield fold, score_plan, False
+
+    def _result(
+        self,
+        sets: Sets,
+        named: dict[str, Estimator],
+        curves: dict[str, PRCurve],
+        unsplit: NeighborStatistics | None,
+        ratios: dict[str, list[Any]],
+    ) -> Evaluation:
+        measured = Measured(unsplit, sets, self.seed, n_threads(self.threads))
+        requests = self.possible_scores(sets)
+        samples = Samples.of(
+            (len(sets[0]), len(sets[1])),
+            {name: (real, generated) for name, (real, generated) in ratios.items()},
+            None if unsplit is None else measured,
+            requests,
+            self.realism_k(sets),
+        )
+        scores = {request.name: request.measure(measured) for request in requests}
+        return Evaluation(curves, scores, self._protocol(sets, named), samples=samples)
+
+    def _protocol(self, sets: Sets, named: dict[str, Estimator]) -> Protocol:
+        real, generated = sets
+        return Protocol(
+            n=len(real),
+            m=len(generated),
+            d=real.n_features,
+            dtype=_dtype(sets),
+            k={name: estimator.n_neighbors for name, estimator in named.items()},
+            split=str(self.split),
+            seed=self.seed,
+            tie_rule=str(self.convention.tie_rule(_dtype(sets))),
+            convention=self.convention.name,
+            engine=self.engine.name,
+            sources={"real": real.source, "generated": generated.source},
+            fingerprints={"real": real.fingerprint, "generated": generated.fingerprint},
+            versions={
+                "precall": __version__,
+                "numpy": np.__version__,
+                "python": platform.python_version(),
+            },
+        )
+
+
+def _dtype(sets: Sets) -> str:
+    return str(np.promote_types(sets[0].dtype, sets[1].dtype))
+
+
+def _place_ratios(
+    ratios: list[Any], estimator: Estimator, evidence: Evidence, fold: Fold, sets: Sets
+) -> None:
+    """Write the likelihood ratios of a fold's evaluated samples where these samples stand."""
+    sides = (fold.real, fold.generated)
+    found = estimator.likelihood_ratio(evidence, *(len(side.fit) for side in sides))
+    of_sides = found[evidence.is_real], found[~evidence.is_real]
+    for out, side, features, values in zip(ratios, sides, sets, of_sides, strict=True):
+        out[_places(side.evaluated, features.rows)] = values
+
+
+def _places(evaluated: Rows, rows: Rows) -> slice | NDArray[np.intp]:
+    """Where some rows of a set stand in it."""
+    if evaluated is rows or evaluated.selection is None:
+        return slice(None)
+    if rows.selection is None:
+        return evaluated.selection
+    return np.searchsorted(rows.selection, evaluated.selection)  # both are sorted
+
+
+def _name(estimators: Sequence[Estimator]) -> dict[str, Estimator]:
+    """Name each curve by its estimator; where one occurs twice by its k, or a number, too."""
+    occurring = [estimator.name for estimator in estimators]
+    named: dict[str, Estimator] = {}
+    for estimator in estimators:
+        name = estimator.name
+        if occurring.count(name) > 1 and estimator.n_neighbors is not None:
+            name += f"_k{estimator.n_neighbors}"
+        elif occurring.count(name) > 1:
+            name += f"_{1 + sum(known.startswith(name) for known in named)}"
+        if name in named:
+            raise InputError(f"estimators names {estimator!r} twice.")
+        named[name] = estimator
+    return named
+
+
+def _check_neighbors(
+    named: dict[str, Estimator], folds: Sequence[Fold], sets: tuple[FeatureSet, FeatureSet]
+) -> None:
+    """Refuse a k that some fit set is too small for."""
+    k = max((estimator.n_neighbors or 0 for estimator in named.values()), default=0)
+    for features, rows in zip(
+        sets, zip(*((f.real.fit, f.generated.fit) for f in folds), strict=True), strict=True
+    ):
+        smallest = min(map(len, rows))
+        if k >= smallest:
+            left = "" if smallest == len(features) else f", of which the split leaves {smallest}"
+            to_fit = " to fit on" if left else ""
+            raise InputError(
+                f"k={k} needs at least {k + 1} samples{to_fit}; {features.role} has "
+                f"{len(features)}{left}."
+            )

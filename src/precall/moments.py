@@ -1,0 +1,232 @@
+"""Fréchet and kernel distances: what means, covariances and cubic kernels can tell apart.
+
+Sums are taken over blocks of fixed size by single-threaded matrix products, which threads take in
+any order, so that no number depends on how many there are.
+"""
+
+import math
+import os
+import zipfile
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.errors import InputError
+from precall.features import FeatureSet
+
+__all__ = ["KernelDistance", "Moments", "frechet_distance", "kernel_distance"]
+
+Floats = NDArray[np.float64]
+S = TypeVar("S")
+T = TypeVar("T")
+
+_ROWS_AT_A_TIME = 1024
+_COLUMNS_AT_A_TIME = 256
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """Mean and covariance of a set of samples."""
+
+    mean: Floats  # (d,)
+    covariance: Floats  # (d, d), unbiased
+    n: int | None = None  # samples behind them; None if unknown
+
+    @classmethod
+    def of(cls, features: FeatureSet, *, threads: int = 1) -> Self:
+        """Measure in float64, in two passes over blocks of rows: safe for any offset.
+
+        Needs the covariance and a block of rows, whatever the number of samples.
+        """
+        n, d = len(features), features.n_features
+        if n < 2:
+            raise InputError(f"a covariance needs at least 2 samples; {features.role} has {n}.")
+        rows, mean = features.rows, np.zeros(d)
+        for tile in rows.tiles(_ROWS_AT_A_TIME):
+            mean += tile.sum(axis=0, dtype=np.float64)
+        mean /= n
+        covariance = np.zeros((d, d))
+        starts = range(0, d, _COLUMNS_AT_A_TIME)
+        blocks = [(i, j) for i in starts for j in starts if i <= j]
+        for tile in rows.tiles(_ROWS_AT_A_TIME):
+            centered = tile - mean
+
+            def add(block: tuple[int, int], centered: Floats = centered) -> None:
+                i, j = (slice(start, start + _COLUMNS_AT_A_TIME) for start in block)
+                covariance[i, j] += centered[:, i].T @ centered[:, j]
+
+            _in_threads(add, blocks, threads)
+        covariance = np.triu(covariance) + np.triu(covariance, 1).T
+        return cls(mean, covariance / (n - 1), n)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], role: str) -> Self:
+        """Read ``mu`` and ``sigma`` from an .npz file, the layout that the FID tools write."""
+        try:
+            with np.load(Path(path), allow_pickle=False) as file:
+                if not isinstance(file, np.lib.npyio.NpzFile):
+                    raise InputError(
+                        f"{role}: {path} is no .npz file; moments are read from one with mu and "
+                        "sigma."
+                    )
+                missing = {"mu", "sigma"} - set(file.files)
+                if missing:
+                    raise InputError(
+                        f"{role}: {path} has no {' and no '.join(sorted(missing))}; it holds "
+                        f"{', '.join(file.files) or 'nothing'}."
+                    )
+                mean, covariance = (np.asarray(file[name]) for name in ("mu", "sigma"))
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{role}: cannot read moments from {path}: {error}.") from error
+        return cls._checked(mean, covariance, role)
+
+    @classmethod
+    def _checked(cls, mean: NDArray[np.generic], sigma: NDArray[np.generic], role: str) -> Self:
+        d = mean.size
+        if mean.ndim != 1 or sigma.shape != (d, d):
+            raise InputError(
+                f"{role}: mu must have shape (d,) and sigma (d, d); got {mean.shape} and "
+                f"{sigma.shape}."
+            )
+        if not all(np.issubdtype(array.dtype, np.floating) for array in (mean, sigma)):
+            raise InputError(
+                f"{role}: mu and sigma must be real numbers; got {mean.dtype} and {sigma.dtype}."
+            )
+        center, covariance = mean.astype(np.float64), sigma.astype(np.float64)
+        if not (np.isfinite(center).all() and np.isfinite(covariance).all()):
+            raise InputError(f"{role}: mu or sigma holds NaN or infinity.")
+        tolerance = 1e-5 * np.abs(covariance).max(initial=0.0)
+        if not np.allclose(covariance, covariance.T, rtol=1e-5, atol=tolerance):
+            raise InputError(f"{role}: sigma is not symmetric, so it is no covariance.")
+        return cls(center, (covariance + covariance.T) / 2)
+
+    @property
+    def is_deficient(self) -> bool:
+        """Whether there were too few samples for a covariance of full rank."""
+        return self.n is not None and self.n <= len(self.mean)
+
+
+def frechet_distance(real: object, generated: object) -> float:
+    """‖μ₁ − μ₂‖² + tr(Σ₁ + Σ₂ − 2(Σ₁Σ₂)^½), the FID of whatever the features are.
+
+    Each side is :class:`Moments`, the path of an .npz file with ``mu`` and ``sigma`` as the FID
+    tools write it, or features in any form that :func:`precall.evaluate` takes.
+
+    (Σ₁Σ₂)^½ has the trace of (AᵀΣ₂A)^½, where A Aᵀ = Σ₁ comes from the eigenvectors of Σ₁: two
+    symmetric problems, so the answer is never complex, and never negative beyond rounding, which is
+    cut off. Directions in which Σ₁ has no variance are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = Moments(np.zeros(2), np.eye(2))
+    >>> frechet_distance(one, Moments(np.array([3.0, 4.0]), 4 * np.eye(2)))
+    27.0
+    """
+    return _distance(_as_moments(real, "real"), _as_moments(generated, "generated"))
+
+
+def _as_moments(data: object, role: str) -> Moments:
+    if isinstance(data, Moments):
+        return data
+    if isinstance(data, str | os.PathLike) and Path(data).suffix == ".npz":
+        return Moments.read(data, role)
+    return Moments.of(FeatureSet.of(data, role))
+
+
+def _distance(real: Moments, generated: Moments) -> float:
+    if real.mean.shape != generated.mean.shape:
+        raise InputError(
+            "real and generated must have the same number of features; got "
+            f"{len(real.mean)} and {len(generated.mean)}."
+        )
+    # Scaled to the size of the covariances, so that nothing under- or overflows on the way.
+    scale = max(np.abs(real.covariance).max(), np.abs(generated.covariance).max())
+    squared_shift = float(np.sum((real.mean - generated.mean) ** 2))
+    if scale == 0.0:
+        return squared_shift
+    first, second = real.covariance / scale, generated.covariance / scale
+    with _one_thread():
+        values, vectors = np.linalg.eigh(first)
+        kept = values > _negligible(values)
+        root = vectors[:, kept] * np.sqrt(values[kept])
+        product = np.linalg.eigvalsh(root.T @ second @ root)
+    common = np.sqrt(product[product > _negligible(product)]).sum()
+    spread = float(np.trace(first) + np.trace(second) - 2 * common)
+    return squared_shift + float(scale) * max(spread, 0.0)
+
+
+def _negligible(eigenvalues: Floats) -> float:
+    """What rounding leaves of an eigenvalue that is zero."""
+    largest = float(np.abs(eigenvalues).max(initial=0.0))
+    return len(eigenvalues) * float(np.finfo(np.float64).eps) * largest
+
+
+@dataclass(frozen=True, slots=True)
+class KernelDistance:
+    """Mean and standard deviation over subsets."""
+
+    mean: float
+    standard_deviation: float
+    subset_size: int
+
+
+def kernel_distance(
+    real: FeatureSet,
+    generated: FeatureSet,
+    *,
+    n_subsets: int = 100,
+    subset_size: int = 1000,
+    seed: int = 0,
+    threads: int = 1,
+) -> KernelDistance:
+    """Unbiased MMD² with the kernel (xᵀy/d + 1)³ over random subsets (KID, Bińkowski 2018).
+
+    Subsets are smaller where there are fewer than ``subset_size`` samples of a class.
+    """
+    size = min(subset_size, len(real), len(generated))
+    if size < 2:
+        raise InputError(f"a kernel distance needs at least 2 samples of each class; got {size}.")
+    rngs = np.random.default_rng(seed).spawn(n_subsets)
+
+    def mmd(rng: np.random.Generator) -> float:
+        x, y = (
+            features.select(np.sort(rng.choice(len(features), size, replace=False)))
+            .tile(0, size)
+            .astype(np.float64)
+            for features in (real, generated)
+        )
+        within = (_sum_of_kernel(z, z, diagonal=False) / (size * (size - 1)) for z in (x, y))
+        return math.fsum(within) - 2 * _sum_of_kernel(x, y) / size**2
+
+    values = np.array(_in_threads(mmd, rngs, threads))
+    return KernelDistance(float(values.mean()), float(values.std()), size)
+
+
+def _sum_of_kernel(x: Floats, y: Floats, *, diagonal: bool = True) -> float:
+    kernel = x @ y.T
+    kernel /= x.shape[1]
+    kernel += 1.0
+    total = float(np.vdot(kernel, kernel * kernel))
+    return total if diagonal else total - float(np.sum(np.diagonal(kernel) ** 3))
+
+
+def _one_thread() -> AbstractContextManager[object]:
+    """Let no matrix product spread over threads, which would change the order of its sums."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
+    return limits
+
+
+def _in_threads(task: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
+    with _one_thread(), ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(task, items))

@@ -1,0 +1,408 @@
+"""The field's scalar scores, each a short function of what each sample is to the other class.
+
+Without a split, on all samples. r_k(x) is the k-NN radius of x among real, s_k(y) that of y among
+generated; definitions are in the table of docs/scores.md.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.conventions import Convention
+from precall.errors import InputError
+from precall.features import FeatureSet
+from precall.hypersphere import alpha_precision, beta_recall
+from precall.moments import Moments, frechet_distance, kernel_distance
+from precall.neighbors import Ball, CrossPlan, CrossStatistics, NeighborPlan, NeighborStatistics
+from precall.theory import (
+    expected_clipped_coverage,
+    expected_cover,
+    expected_coverage,
+    expected_density,
+)
+
+__all__ = [
+    "DEFAULT_SCORES",
+    "SCORES",
+    "Measured",
+    "Score",
+    "ScoreRequest",
+    "Side",
+    "as_score_requests",
+]
+
+Role = Literal["real", "generated"]
+Flags = NDArray[np.bool_]
+
+_COVER_RATIO = 3  # k′ = 3k (001)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One number, and what it would be if both distributions were the same."""
+
+    value: float
+    k: int | None = None
+    expected_if_equal: float | None = None
+    interval: tuple[float, float] | None = None
+    standard_deviation: float | None = None  # over subsets, of kernel_distance
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """The samples of one class, seen from the other."""
+
+    statistics: NeighborStatistics | None
+    part: slice  # of the arrays in the statistics
+
+    @property
+    def cross(self) -> CrossStatistics:
+        """What was found between the classes."""
+        if self.statistics is None or self.statistics.cross is None:
+            raise ValueError("nothing was measured between the classes")
+        return self.statistics.cross
+
+    def held_by(self, k: int) -> NDArray[np.int64]:
+        """Number of the other class's own k-balls that hold each sample."""
+        return self.cross.counts[k][self.part, 0]
+
+    def holds(self, k: int) -> NDArray[np.int64]:
+        """Number of the other class's samples in each sample's own k-ball."""
+        return self.cross.counts[k][self.part, 1]
+
+    def in_nearest(self, k: int) -> Flags:
+        """Whether each sample is in the own k-ball of its nearest sample of the other class."""
+        if self.cross.nearest is None:
+            raise ValueError("the nearest were not asked for")
+        return self.cross.nearest.holds[k][self.part]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """All that scores are computed from."""
+
+    statistics: NeighborStatistics | None  # without a split; None if no score needs neighbours
+    sets: tuple[FeatureSet, FeatureSet]  # real, generated
+    seed: int
+    threads: int
+
+    @property
+    def real(self) -> Side:
+        """The real samples."""
+        return Side(self.statistics, slice(0, len(self.sets[0])))
+
+    @property
+    def generated(self) -> Side:
+        """The generated samples."""
+        return Side(self.statistics, slice(len(self.sets[0]), None))
+
+
+def _own_balls(k: int) -> NeighborPlan:
+    return NeighborPlan(cross=CrossPlan(frozenset({k})))
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """How a score is computed, and from what."""
+
+    default_k: int | None
+    value: Callable[[Measured, int], "float | Score"]
+    inside: Callable[[Measured, int], Flags] | None = None  # of a score that is a share
+    of: Role | None = None  # the class that it is a share of
+    needs: Callable[[int], NeighborPlan] = _own_balls
+    expected: Callable[[int, int, int], float] | None = None  # of n, m and k
+    largest_k: Callable[[int], int] = field(default=lambda k: k)  # that neighbours are asked for
+
+    def measure(self, measured: Measured, k: int) -> Score:
+        """Compute the score."""
+        found = self.value(measured, k)
+        if isinstance(found, Score):
+            return found
+        n, m = map(len, measured.sets)
+        expected = self.expected(n, m, k) if self.expected else None
+        return Score(found, k if self.default_k is not None else None, expected)
+
+
+def _share(
+    of: Role, inside: Callable[[Side, int], Flags], default_k: int | None, **how: Any
+) -> _Kind:
+    """Score the share of a class that is inside."""
+
+    def flags(measured: Measured, k: int) -> Flags:
+        return inside(measured.real if of == "real" else measured.generated, k)
+
+    def value(measured: Measured, k: int) -> float:
+        return float(flags(measured, k).mean())
+
+    return _Kind(default_k, value, flags, of, **how)
+
+
+def _cover_needs(k: int) -> NeighborPlan:
+    return NeighborPlan(cross=CrossPlan(frozenset({_COVER_RATIO * k})))
+
+
+def _nearest_needs(k: int) -> NeighborPlan:
+    return NeighborPlan(cross=CrossPlan(frozenset({k}), nearest=True))
+
+
+def _soft_needs(k: int) -> NeighborPlan:
+    return NeighborPlan(cross=CrossPlan(soft_ks=frozenset({k})))
+
+
+def _clipped_needs(k: int) -> NeighborPlan:
+    return NeighborPlan(frozenset({(Ball.CLIPPED, k)}))
+
+
+def _nothing(k: int) -> NeighborPlan:
+    return NeighborPlan()
+
+
+def _smaller(*names: str) -> Callable[[Measured, int], float]:
+    """EAS (000 Eq. 6): the smaller of two scores at one k."""
+    return lambda measured, k: min(SCORES[name].measure(measured, k).value for name in names)
+
+
+def _f_score(measured: Measured, k: int) -> float:
+    precision, recall = (
+        SCORES[name].measure(measured, k).value for name in ("precision", "recall")
+    )
+    return 2 * precision * recall / max(1e-5, precision + recall)
+
+
+def _density(measured: Measured, k: int) -> float:
+    return float(measured.generated.held_by(k).mean() / k)
+
+
+def _soft_share(of: Role) -> Callable[[Measured, int], float]:
+    def value(measured: Measured, k: int) -> float:
+        side = measured.real if of == "real" else measured.generated
+        return float(side.cross.soft[k][side.part].mean())
+
+    return value
+
+
+def _clipped_density(measured: Measured, k: int) -> float:
+    """Each sample counts at most once, real balls reach no farther than their median (Salvy 2025).
+
+    In units of what the real samples reach among themselves, and at most 1.
+    """
+    if measured.statistics is None:
+        raise ValueError("no neighbours were asked for")
+    counts = measured.statistics.counts[Ball.CLIPPED, k][:, 0]  # real balls around each sample
+    real, generated = counts[measured.real.part] - 1, counts[measured.generated.part]  # less itself
+    reached, ideal = (float(np.minimum(count, k).mean()) for count in (generated, real))
+    return min(reached / ideal, 1.0) if ideal > 0 else float(reached > 0)
+
+
+def _clipped_coverage(measured: Measured, k: int) -> float:
+    """Each real sample counts up to k generated ones in its ball (Salvy 2025).
+
+    Calibrated: the share of good samples that would be expected to score as much.
+    """
+    n, m = map(len, measured.sets)
+    raw = np.minimum(measured.real.holds(k), k).mean() / k
+    expected = expected_clipped_coverage(n, np.arange(m + 1), k)
+    return float(np.searchsorted(expected, raw) / len(expected))
+
+
+def _frechet(measured: Measured, k: int) -> float:
+    real, generated = (Moments.of(side, threads=measured.threads) for side in measured.sets)
+    return frechet_distance(real, generated)
+
+
+def _kernel(measured: Measured, k: int) -> Score:
+    found = kernel_distance(*measured.sets, seed=measured.seed, threads=measured.threads)
+    return Score(found.mean, None, 0.0, standard_deviation=found.standard_deviation)
+
+
+def _alpha_precision(measured: Measured, k: int) -> float:
+    return alpha_precision(*measured.sets)
+
+
+def _authenticity(measured: Measured, k: int) -> float:
+    """Share of y farther from its nearest x than x from its nearest other real sample."""
+    return float((~measured.generated.in_nearest(1)).mean())
+
+
+def _beta_recall(measured: Measured, k: int) -> float:
+    nearest = measured.real.cross.nearest
+    if nearest is None:
+        raise ValueError("the nearest were not asked for")
+    part = measured.real.part
+    is_near = nearest.squared[part] <= measured.real.cross.squared_radii[1][part]
+    return beta_recall(measured.sets[1], nearest.place[part], is_near)
+
+
+SCORES = {
+    # Kynkäänniemi 2019, 000 Eq. 4
+    "precision": _share("generated", lambda y, k: y.held_by(k) > 0, default_k=3),
+    "recall": _share("real", lambda x, k: x.held_by(k) > 0, default_k=3),
+    "f_score": _Kind(3, _f_score),
+    # Naeem 2020
+    "density": _Kind(5, _density, expected=expected_density),
+    "coverage": _share(
+        "real", lambda x, k: x.holds(k) > 0, default_k=5, expected=expected_coverage
+    ),
+    # 000 Eq. 5
+    "precision_coverage": _share(
+        "generated",
+        lambda y, k: y.holds(k) > 0,
+        default_k=5,
+        expected=lambda n, m, k: expected_coverage(m, n, k),
+    ),
+    # EAS, 000 Eq. 6
+    "symmetric_precision": _Kind(5, _smaller("precision", "precision_coverage")),
+    "symmetric_recall": _Kind(5, _smaller("recall", "coverage")),
+    # 001 Definition 2
+    "precision_cover": _share(
+        "generated",
+        lambda y, k: y.holds(_COVER_RATIO * k) >= k,
+        default_k=3,
+        needs=_cover_needs,
+        expected=lambda n, m, k: expected_cover(n, m, k, _COVER_RATIO * k),
+        largest_k=lambda k: _COVER_RATIO * k,
+    ),
+    "recall_cover": _share(
+        "real",
+        lambda x, k: x.holds(_COVER_RATIO * k) >= k,
+        default_k=3,
+        needs=_cover_needs,
+        expected=lambda n, m, k: expected_cover(m, n, k, _COVER_RATIO * k),
+        largest_k=lambda k: _COVER_RATIO * k,
+    ),
+    # 000 Eq. 8, with its erratum
+    "probabilistic_precision": _Kind(4, _soft_share("generated"), needs=_soft_needs),
+    "probabilistic_recall": _Kind(4, _soft_share("real"), needs=_soft_needs),
+    # 004, the "basic" program
+    "nearest_precision": _share(
+        "generated", lambda y, k: y.in_nearest(k), default_k=3, needs=_nearest_needs
+    ),
+    "nearest_recall": _share(
+        "real", lambda x, k: x.in_nearest(k), default_k=3, needs=_nearest_needs
+    ),
+    # Salvy 2025
+    "clipped_density": _Kind(5, _clipped_density, needs=_clipped_needs),
+    "clipped_coverage": _Kind(5, _clipped_coverage),
+    # Alaa 2022
+    "alpha_precision": _Kind(None, _alpha_precision, needs=_nothing),
+    "beta_recall": _Kind(None, _beta_recall, needs=lambda k: _nearest_needs(1)),
+    "authenticity": _Kind(None, _authenticity, needs=lambda k: _nearest_needs(1)),
+    # Heusel 2017, Bińkowski 2018
+    "frechet_distance": _Kind(None, _frechet, needs=_nothing),
+    "kernel_distance": _Kind(None, _kernel, needs=_nothing),
+}
+
+DEFAULT_SCORES = (
+    "precision",
+    "recall",
+    "density",
+    "coverage",
+    "precision_cover",
+    "recall_cover",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRequest:
+    """A score at one k, under one convention."""
+
+    name: str  # in the result
+    score: str
+    k: int | None
+    convention: Convention
+
+    @property
+    def _kind(self) -> _Kind:
+        swapped = {"precision_cover": "recall_cover", "recall_cover": "precision_cover"}
+        name = swapped.get(self.score, self.score) if self.convention.swaps_cover else self.score
+        return SCORES[name]
+
+    @property
+    def _k(self) -> int:
+        return 1 if self.k is None else self.k
+
+    def needs(self) -> NeighborPlan:
+        """Say what an engine has to find."""
+        return self._kind.needs(self._k)
+
+    @property
+    def n_needed(self) -> int:
+        """Samples that each class must have at least."""
+        if self.k is None:
+            return 2
+        return self._kind.largest_k(self.k) + self.convention.spare_samples
+
+    def shortage(self, sets: tuple[FeatureSet, FeatureSet]) -> str | None:
+        """Say which side has too few samples for this score, if one has."""
+        k = "" if self.k is None else f" at k={self.k}"
+        for features in sets:
+            if len(features) < self.n_needed:
+                return (
+                    f"score {self.score!r}{k} needs at least {self.n_needed} samples; "
+                    f"{features.role} has {len(features)}."
+                )
+        return None
+
+    def measure(self, measured: Measured) -> Score:
+        """Compute the score."""
+        return self._kind.measure(measured, self._k)
+
+    def inside(self, measured: Measured) -> tuple[Role, Flags] | None:
+        """Of a score that is a share: of which class, and who is inside."""
+        if self._kind.inside is None or self._kind.of is None:
+            return None
+        return self._kind.of, self._kind.inside(measured, self._k)
+
+
+def as_score_requests(
+    scores: Sequence[str] | str | None,
+    score_k: int | Sequence[int] | None,
+    convention: Convention,
+) -> list[ScoreRequest]:
+    """Read the ``scores`` and ``score_k`` arguments of :func:`precall.evaluate`."""
+    ks = _as_ks(score_k)
+    requests = []
+    for score in _as_names(scores, convention):
+        default_k = convention.default_k.get(score, SCORES[score].default_k)
+        if default_k is None or not ks:
+            requests.append(ScoreRequest(score, score, default_k, convention))
+            continue
+        for k in ks:
+            name = f"{score}_k{k}" if len(ks) > 1 else score
+            requests.append(ScoreRequest(name, score, k, convention))
+    return requests
+
+
+def _as_names(scores: Sequence[str] | str | None, convention: Convention) -> list[str]:
+    known = convention.scores or tuple(SCORES)
+    if scores is None:
+        return [*(convention.scores or DEFAULT_SCORES)]
+    if isinstance(scores, str):
+        if scores == "all":
+            return [*known]
+        raise InputError(f"scores must be a list of names or 'all'; got {scores!r}.")
+    names = list(scores)
+    for name in names:
+        if name not in known:
+            raise InputError(
+                f"scores names {name!r}, which convention={convention.name!r} does not have; "
+                f"choose from {', '.join(known)}."
+            )
+        if names.count(name) > 1:
+            raise InputError(f"scores names {name!r} twice.")
+    return names
+
+
+def _as_ks(score_k: int | Sequence[int] | None) -> list[int]:
+    if score_k is None:
+        return []
+    ks = list(score_k) if isinstance(score_k, Sequence) else [score_k]
+    valid = all(isinstance(k, int | np.integer) and not isinstance(k, bool) and k >= 1 for k in ks)
+    if not ks or not valid or len(set(ks)) < len(ks):
+        raise InputError(
+            f"score_k must be a positive integer or a list of different ones; got {score_k!r}."
+        )
+    return [int(k) for k in ks]
