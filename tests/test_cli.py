@@ -10,6 +10,7 @@ import pytest
 
 import precall
 from precall.cli import main
+from precall.scores import SCORES
 
 RNG = np.random.default_rng(0)
 
@@ -81,9 +82,49 @@ def test_options(run, files, options, split, curves):
     assert protocol["k"] == curves
 
 
+def test_scores_and_samples(run, files, tmp_path):
+    options = ["--no-curves", "--score", "all", "--score-k", "2", "--score-k", "4"]
+    path = tmp_path / "samples.csv"
+    code, out, err = run("evaluate", *files, *options, "--samples", str(path))
+    assert (code, err) == (0, "")
+    result = precall.evaluate(*files, estimators=(), scores="all", score_k=[2, 4])
+    assert out == f"{result!r}\n"
+    assert (tmp_path / "samples-real.csv").read_text().startswith("index,nearest_generated,")
+    assert len((tmp_path / "samples-generated.csv").read_text().splitlines()) == 201
+
+
+def test_convention_and_labels(run, files, tmp_path):
+    (tmp_path / "labels.txt").write_text("a\nb\n" * 100)
+    options = ["--convention", "prdc", "--labels-generated", str(tmp_path / "labels.txt")]
+    code, out, _ = run("evaluate", *files, *options, "--json", "-")
+    document = json.loads(out)
+    assert code == 0
+    assert document["protocol"]["convention"] == "prdc"
+    assert list(document["scores"]) == ["precision", "recall", "density", "coverage"]
+    assert list(document["classes"]) == ["a", "b"]
+    code, out, _ = run("evaluate", *files, "--score", "none", "--json", "-")
+    assert json.loads(out)["scores"] == {}
+
+
+def test_frechet(run, files):
+    code, out, _ = run("frechet", *files)
+    assert code == 0
+    assert float(out) == pytest.approx(precall.frechet_distance(*files), rel=1e-5)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (
+            ["--score", "fid"],
+            "scores names 'fid', which convention='precall' does not have; choose from "
+            + ", ".join(SCORES)
+            + ".",
+        ),
+        (
+            ["--samples", "samples.xls"],
+            "samples are written to a .csv or .parquet file; got samples.xls.",
+        ),
         (["--k", "0"], "Invalid value for '--k': '0' is neither a positive integer nor 'sqrt'."),
         (
             ["--estimator", "fid"],
@@ -134,7 +175,7 @@ def test_help_shows_an_example(run):
     code, out, _ = run()
     assert code == 0
     assert "evaluate" in out
-    for command in ("evaluate", "demo"):
+    for command in ("evaluate", "frechet", "demo"):
         code, out, _ = run(command, "--help")
         assert code == 0
         assert f"precall {command}" in out.split("Example:")[1]
