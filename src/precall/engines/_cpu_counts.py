@@ -9,7 +9,7 @@ from precall.engines._cpu_pairs import clip_limit, integer_limits, is_within
 from precall.engines._simd_tiles import lowest_bit
 from precall.engines._tiles import MIN_LIMIT, tile_hits
 
-__all__ = ["Thresholds", "count_cross", "count_near"]
+__all__ = ["Thresholds", "count_near", "limits_of_balls", "settle"]
 
 _HITS_AT_A_TIME = 64
 
@@ -67,7 +67,7 @@ def _tile_limits(outer, norms):
 
 
 @njit(cache=True, nogil=True)
-def _limits(tiles, thresholds, bound):
+def limits_of_balls(tiles, thresholds, bound):
     row_inner, row_outer = _integer_limits_of(
         thresholds.of_query, bound.row_error, bound.largest_col_error, bound
     )
@@ -80,7 +80,7 @@ def _limits(tiles, thresholds, bound):
 
 
 @njit(cache=True, nogil=True)
-def _settle(queries, i, references, j, threshold, bound):
+def settle(queries, i, references, j, threshold, bound):
     """Whether a pair that Q leaves open is within a ball. Looks at its rows, so: not for all."""
     query, reference = queries.base[queries.rows[i]], references.base[references.near[j]]
     return is_within(query, reference, threshold, bound)
@@ -103,7 +103,7 @@ def _count_hits(hits, size, queries, i, references, limits, thresholds, bound, c
             n_open += (distance > inner) & (distance <= outer)
         for t in range(n_open):
             threshold = thresholds.of_query[ball, i]
-            n_within += _settle(queries, i, references, hits.open[t], threshold, bound)
+            n_within += settle(queries, i, references, hits.open[t], threshold, bound)
         counts[i, ball] += n_within
     for ball in range(len(thresholds.of_near)):
         n_within, n_open = 0, 0
@@ -116,7 +116,7 @@ def _count_hits(hits, size, queries, i, references, limits, thresholds, bound, c
             )
         for t in range(n_open):
             threshold = thresholds.of_near[ball, hits.open[t]]
-            n_within += _settle(queries, i, references, hits.open[t], threshold, bound)
+            n_within += settle(queries, i, references, hits.open[t], threshold, bound)
         counts[i, n_query_balls + ball] += n_within
 
 
@@ -149,7 +149,7 @@ def count_near(tiles, bound, queries, references, thresholds, counts):
     kernel, a, b, row_norm, col_norm = tiles
     n_rows, n_cols = a.shape[2], b.shape[2]
     n_queries = len(queries.rows)
-    limits = _limits(tiles, thresholds, bound)
+    limits = limits_of_balls(tiles, thresholds, bound)
     row_tile, col_tile = limits.row_tile, limits.col_tile
     dots = np.empty((n_rows, n_cols), dtype=np.int32)
     masks = np.empty(n_rows, dtype=np.uint32)
@@ -182,74 +182,3 @@ def count_near(tiles, bound, queries, references, thresholds, counts):
     for i in range(n_queries):
         _count_hits(hits, sizes[i], queries, i, references, limits, thresholds, bound, counts)
     _count_far(queries, references, thresholds, bound, counts)
-
-
-# ---------------------------------------------------------------------------------------------
-# Both sides at once: who is in whose ball
-
-
-@njit(cache=True, nogil=True)
-def _record(in_row_ball, in_col_ball, by_row, i, by_col, j, ball):
-    """Count one pair: entry 0 is "balls of others that hold me", entry 1 "others in my ball"."""
-    by_row[i, ball, 0] += in_col_ball
-    by_row[i, ball, 1] += in_row_ball
-    by_col[j, ball, 0] += in_row_ball
-    by_col[j, ball, 1] += in_col_ball
-
-
-@njit(cache=True, nogil=True)
-def _cross_far(queries, references, thresholds, bound, by_query, by_far):
-    """Count the references that are not on the grid."""
-    for i in range(len(queries.rows)):
-        query = queries.base[queries.rows[i]]
-        for t in range(len(references.far)):
-            reference = references.base[references.far[t]]
-            for ball in range(len(thresholds.of_query)):
-                in_row_ball = is_within(query, reference, thresholds.of_query[ball, i], bound)
-                in_col_ball = is_within(query, reference, thresholds.of_far[ball, t], bound)
-                _record(in_row_ball, in_col_ball, by_query, i, by_far, t, ball)
-
-
-@njit(cache=True, nogil=True)
-def count_cross(tiles, bound, queries, references, thresholds, by_query, by_near, by_far):
-    """Count, for pairs of a query and a reference, both who is in the other's ball.
-
-    Parameters
-    ----------
-    thresholds
-        The own ball of every query and of every reference, for several k.
-    by_query, by_near, by_far
-        Output, added to: (n, n_balls, 2), see :func:`_record`.
-    """
-    kernel, a, b, row_norm, col_norm = tiles
-    n_rows, n_cols = a.shape[2], b.shape[2]
-    n_balls = len(thresholds.of_query)
-    limits = _limits(tiles, thresholds, bound)
-    row_inner, row_outer, col_inner, col_outer, row_tile, col_tile = limits
-    dots = np.empty((n_rows, n_cols), dtype=np.int32)
-    masks = np.empty(n_rows, dtype=np.uint32)
-    for b_panel in range(b.shape[0]):
-        for a_panel in range(a.shape[0]):
-            if not tile_hits(
-                kernel, a, a_panel, b, b_panel, row_tile, row_norm, col_norm, col_tile, dots, masks
-            ):
-                continue
-            for r in range(n_rows):
-                mask = masks[r]
-                i = a_panel * n_rows + r
-                while mask:
-                    c = lowest_bit(mask)
-                    mask &= np.uint32(mask - np.uint32(1))
-                    j = b_panel * n_cols + c
-                    distance = np.int32(row_norm[i] + col_norm[j] - 2 * dots[r, c])
-                    for ball in range(n_balls):
-                        in_row_ball = distance <= row_inner[i, ball]
-                        if not in_row_ball and distance <= row_outer[i, ball]:
-                            threshold = thresholds.of_query[ball, i]
-                            in_row_ball = _settle(queries, i, references, j, threshold, bound)
-                        in_col_ball = distance <= col_inner[j, ball]
-                        if not in_col_ball and distance <= col_outer[j, ball]:
-                            threshold = thresholds.of_near[ball, j]
-                            in_col_ball = _settle(queries, i, references, j, threshold, bound)
-                        _record(in_row_ball, in_col_ball, by_query, i, by_near, j, ball)
-    _cross_far(queries, references, thresholds, bound, by_query, by_far)

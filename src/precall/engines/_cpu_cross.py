@@ -1,84 +1,125 @@
-"""Between the classes, on the CPU: who is nearest, how realistic, how well covered.
+"""Between the classes, on the CPU: who holds whom, who is nearest, how realistic, how well covered.
 
-Queries are all samples of one class, references all of the other.
+Queries are samples of the real class, references all of the generated one, and one sweep tells both
+sides what they are to each other. Only :func:`cover_softly` is for either side.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
+from precall.engines._cpu_counts import limits_of_balls, settle
 from precall.engines._cpu_pairs import (
     LARGEST_Q,
     canonical_squared,
     clip_limit,
     integer_limits,
+    is_within,
 )
 from precall.engines._simd_tiles import lowest_bit
-from precall.engines._tiles import MAX_LIMIT, MIN_LIMIT, tile_hits
+from precall.engines._tiles import MIN_LIMIT, tile_hits
 
-__all__ = ["Best", "Places", "Realism", "cover_softly", "find_best"]
+__all__ = ["Best", "Counted", "Places", "Realism", "cover_softly", "relate"]
 
 _SURELY_COVERED = 2.0**-60  # 1 less this is 1
 _SOFT_CAPACITY = 4096
 
 
 class Places(NamedTuple):
-    """Where references stand in their class."""
+    """Where samples stand in their class."""
 
+    queries: Any  # (n_queries,)
     near: Any  # (n_near,)
     far: Any  # (n_far,)
 
 
 class Realism(NamedTuple):
-    """Squared radii that realism is measured by; negative where a reference is left out."""
+    """What the realism of references is measured by."""
 
-    of_near: Any  # (n_ks, n_near)
-    of_far: Any  # (n_ks, n_far)
-    largest: Any  # (n_ks,) of both
+    squared_radii: Any  # (n_ks, n_queries) of the queries; negative where one is left out
+    largest: Any  # (n_ks,) of all queries, of other chunks too
     offset: float  # added to squared distances
 
 
-class Best(NamedTuple):
-    """The best seen so far for each query."""
+class Counted(NamedTuple):
+    """Each (n, n_balls, 2): balls of others that hold me, others in my ball."""
 
-    nearest: Any  # (n_queries,) place of the nearest reference, the first if several
-    squared: Any  # (n_queries,) squared distance to it
-    holds: Any  # (n_queries, n_balls) whether its ball, or that of one as near, holds the query
-    realism: Any  # (n_queries, n_ks) squared
-    limits: Any  # (n_queries,) largest Q of a pair that may be as good
+    by_query: Any
+    by_near: Any
+    by_far: Any
+
+
+class Best(NamedTuple):
+    """The best of the other class seen so far, for each sample of one."""
+
+    nearest: Any  # (n,) place of the nearest, the first if several
+    squared: Any  # (n,) squared distance to it
+    holds: Any  # (n, n_balls) whether its ball, or that of one as near, holds the sample
+    realism: Any  # (n, n_ks) squared
+    limits: Any  # (n,) largest Q of a pair that may be as good; -1 if nobody wants to know
+
+    @classmethod
+    def unknown(cls, n: int, n_balls: int, n_ks: int, *, wanted: bool) -> Self:
+        """Nothing seen yet."""
+        return cls(
+            np.full(n, np.iinfo(np.int64).max),
+            np.full(n, np.inf),
+            np.zeros((n, n_balls), np.bool_),
+            np.zeros((n, n_ks)),
+            np.full(n, LARGEST_Q if wanted else -1, np.int64),
+        )
+
+    def select(self, chosen: NDArray[np.intp]) -> Self:
+        """Copy what is known of some samples."""
+        return type(self)(*(field[chosen] for field in self))
+
+    def improve(self, chosen: NDArray[np.intp], other: Self) -> None:
+        """Learn what else was seen of some samples, in any order and any number of times."""
+        known = self.select(chosen)
+        is_nearer, ties = other.squared < known.squared, other.squared == known.squared
+        first = np.minimum(other.nearest, known.nearest)
+        self.nearest[chosen] = np.where(
+            is_nearer, other.nearest, np.where(ties, first, known.nearest)
+        )
+        self.squared[chosen] = np.minimum(other.squared, known.squared)
+        held = np.where(ties[:, None], other.holds | known.holds, known.holds)
+        self.holds[chosen] = np.where(is_nearer[:, None], other.holds, held)
+        self.realism[chosen] = np.maximum(other.realism, known.realism)
 
 
 @njit(cache=True, nogil=True)
-def _widest(best, i, realism, error, bound):
+def _widest(best, i, largest, error, bound):
     """Largest Q of a pair that may be as near as the nearest, or as realistic as the best."""
     limit = integer_limits(best.squared[i], error, bound.step, bound.relative, bound.absolute)[1]
     for ball in range(best.realism.shape[1]):
         threshold = np.inf
         if best.realism[i, ball] > 0.0:
-            threshold = realism.largest[ball] / best.realism[i, ball] * (1.0 + 1e-12)
+            threshold = largest[ball] / best.realism[i, ball] * (1.0 + 1e-12)
         widest = integer_limits(threshold, error, bound.step, bound.relative, bound.absolute)[1]
         limit = max(limit, widest)
     return limit
 
 
 @njit(cache=True, nogil=True)
-def _compare(best, i, squared, place, radii, thresholds, j, offset):
-    """Compare a reference with the best of query ``i``; whether it was better in any way."""
+def _compare(best, i, squared, place, thresholds, j, realism):
+    """Compare the other sample ``j`` with the best of sample ``i``; whether it is any better."""
     is_better = squared < best.squared[i]
     if is_better:
         best.squared[i], best.nearest[i] = squared, place
-        best.holds[i] = False
+        for ball in range(best.holds.shape[1]):
+            best.holds[i, ball] = False
     if squared == best.squared[i]:
         best.nearest[i] = min(best.nearest[i], place)
         for ball in range(best.holds.shape[1]):
             best.holds[i, ball] |= squared <= thresholds[ball, j]
     for ball in range(best.realism.shape[1]):
-        radius = radii[ball, j]
+        radius = realism.squared_radii[ball, j]
         if radius < 0.0:
             continue
-        if squared + offset > 0.0:
-            ratio = radius / (squared + offset)
+        if squared + realism.offset > 0.0:
+            ratio = radius / (squared + realism.offset)
         else:
             ratio = np.inf if radius > 0.0 else 1.0
         if ratio > best.realism[i, ball]:
@@ -88,52 +129,82 @@ def _compare(best, i, squared, place, radii, thresholds, j, offset):
 
 
 @njit(cache=True, nogil=True)
-def _compare_near(queries, i, references, j, places, thresholds, realism, bound, best):
-    """Measure a pair that may be better than the best of query ``i`` so far."""
+def _meet(queries, i, references, j, places, thresholds, realism, bound, of_query, of_near):
+    """Measure a pair that may be the best of either, and narrow down what could be better."""
     squared = canonical_squared(queries.base[queries.rows[i]], references.base[references.near[j]])
-    place, offset = places.near[j], realism.offset
-    if _compare(best, i, squared, place, realism.of_near, thresholds.of_near, j, offset):
+    if _compare(of_query, i, squared, places.near[j], thresholds.of_near, j, realism):
         error = bound.row_error[i] + bound.largest_col_error
-        best.limits[i] = _widest(best, i, realism, error, bound)
+        of_query.limits[i] = _widest(of_query, i, realism.largest, error, bound)
+    if _compare(of_near, j, squared, places.queries[i], thresholds.of_query, i, realism):
+        error = bound.col_error[j] + bound.largest_row_error
+        of_near.limits[j] = _widest(of_near, j, realism.largest, error, bound)
 
 
 @njit(cache=True, nogil=True)
-def _compare_far(queries, references, places, thresholds, realism, best):
+def _record(in_row_ball, in_col_ball, by_row, i, by_col, j, ball):
+    by_row[i, ball, 0] += in_col_ball
+    by_row[i, ball, 1] += in_row_ball
+    by_col[j, ball, 0] += in_row_ball
+    by_col[j, ball, 1] += in_col_ball
+
+
+@njit(cache=True, nogil=True)
+def _relate_far(queries, references, places, thresholds, realism, bound, counted, of_query, of_far):
+    """Relate the queries to the references that are not on the grid."""
     for i in range(len(queries.rows)):
         query = queries.base[queries.rows[i]]
         for t in range(len(references.far)):
-            squared = canonical_squared(query, references.base[references.far[t]])
-            _compare(
-                best, i, squared, places.far[t], realism.of_far, thresholds.of_far, t,
-                realism.offset,
-            )  # fmt: skip
+            reference = references.base[references.far[t]]
+            for ball in range(len(thresholds.of_query)):
+                in_row_ball = is_within(query, reference, thresholds.of_query[ball, i], bound)
+                in_col_ball = is_within(query, reference, thresholds.of_far[ball, t], bound)
+                _record(in_row_ball, in_col_ball, counted.by_query, i, counted.by_far, t, ball)
+            if of_far.limits[t] >= 0:
+                squared = canonical_squared(query, reference)
+                _compare(of_query, i, squared, places.far[t], thresholds.of_far, t, realism)
+                _compare(of_far, t, squared, places.queries[i], thresholds.of_query, i, realism)
 
 
 @njit(cache=True, nogil=True)
-def find_best(tiles, bound, never, queries, references, places, thresholds, realism, best):
-    """Find the nearest and the most flattering reference of each query.
+def _tile_limits(ball_limits, best, norms):
+    """Limits of tiles that let pass what may be in a ball, and what may be the best."""
+    limits = ball_limits.copy()
+    for i in range(len(best.limits)):
+        limits[i] = max(limits[i], clip_limit(best.limits[i] - norms[i]))
+    return limits
+
+
+@njit(cache=True, nogil=True)
+def relate(
+    tiles, bound, queries, references, places, thresholds, realism, counted,
+    of_query, of_near, of_far,
+):  # fmt: skip
+    """Count who is in whose ball, and find for each side who is nearest and how realistic it is.
 
     Parameters
     ----------
-    never
-        Limits of references that nothing satisfies.
     thresholds
-        Of the own balls of the references.
-    best
-        Output.
+        The own balls of queries and of references, for several k.
+    counted
+        Output, added to.
+    of_query, of_near, of_far
+        Output, improved; the queries have no realism.
     """
     kernel, a, b, row_norm, col_norm = tiles
-    n_rows, n_cols, n_queries = a.shape[2], b.shape[2], len(queries.rows)
-    row_limit = np.full(len(row_norm), MIN_LIMIT, np.int32)
-    row_limit[:n_queries] = MAX_LIMIT
+    n_rows, n_cols = a.shape[2], b.shape[2]
+    for j in range(len(of_near.limits)):
+        if of_near.squared[j] < np.inf:  # seen by other queries, whose errors were others
+            error = bound.col_error[j] + bound.largest_row_error
+            of_near.limits[j] = _widest(of_near, j, realism.largest, error, bound)
+    limits = limits_of_balls(tiles, thresholds, bound)
+    row_tile = _tile_limits(limits.row_tile, of_query, row_norm)
+    col_tile = _tile_limits(limits.col_tile, of_near, col_norm)
     dots = np.empty((n_rows, n_cols), dtype=np.int32)
     masks = np.empty(n_rows, dtype=np.uint32)
-    best.nearest[:], best.squared[:] = len(places.near) + len(places.far), np.inf
-    best.holds[:], best.realism[:], best.limits[:] = False, 0.0, LARGEST_Q
     for b_panel in range(b.shape[0]):
         for a_panel in range(a.shape[0]):
             if not tile_hits(
-                kernel, a, a_panel, b, b_panel, row_limit, row_norm, col_norm, never, dots, masks
+                kernel, a, a_panel, b, b_panel, row_tile, row_norm, col_norm, col_tile, dots, masks
             ):
                 continue
             for r in range(n_rows):
@@ -143,12 +214,35 @@ def find_best(tiles, bound, never, queries, references, places, thresholds, real
                     c = lowest_bit(mask)
                     mask &= np.uint32(mask - np.uint32(1))
                     j = b_panel * n_cols + c
-                    if row_norm[i] + col_norm[j] - 2 * dots[r, c] <= best.limits[i]:
-                        _compare_near(
-                            queries, i, references, j, places, thresholds, realism, bound, best
-                        )
-                        row_limit[i] = clip_limit(best.limits[i] - row_norm[i])
-    _compare_far(queries, references, places, thresholds, realism, best)
+                    distance = np.int32(row_norm[i] + col_norm[j] - 2 * dots[r, c])
+                    _count_pair(
+                        queries, i, references, j, distance, limits, thresholds, bound, counted
+                    )
+                    if distance > of_query.limits[i] and distance > of_near.limits[j]:
+                        continue
+                    _meet(
+                        queries, i, references, j, places, thresholds, realism, bound, of_query,
+                        of_near,
+                    )  # fmt: skip
+                    row_tile[i] = max(
+                        limits.row_tile[i], clip_limit(of_query.limits[i] - row_norm[i])
+                    )
+                    col_tile[j] = max(
+                        limits.col_tile[j], clip_limit(of_near.limits[j] - col_norm[j])
+                    )
+    _relate_far(queries, references, places, thresholds, realism, bound, counted, of_query, of_far)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _count_pair(queries, i, references, j, distance, limits, thresholds, bound, counted):
+    for ball in range(limits.row_inner.shape[1]):
+        in_row_ball = distance <= limits.row_inner[i, ball]
+        if not in_row_ball and distance <= limits.row_outer[i, ball]:
+            in_row_ball = settle(queries, i, references, j, thresholds.of_query[ball, i], bound)
+        in_col_ball = distance <= limits.col_inner[j, ball]
+        if not in_col_ball and distance <= limits.col_outer[j, ball]:
+            in_col_ball = settle(queries, i, references, j, thresholds.of_near[ball, j], bound)
+        _record(in_row_ball, in_col_ball, counted.by_query, i, counted.by_near, j, ball)
 
 
 @njit(cache=True, nogil=True)

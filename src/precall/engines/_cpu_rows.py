@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.engines._cpu_counts import Thresholds
-from precall.engines._cpu_cross import Places, Realism
+from precall.engines._cpu_cross import Places
 from precall.engines._cpu_pairs import Queries, References
 from precall.engines._grid import GridRows
 from precall.engines._kernel_choice import Kernel
-from precall.engines._radii import is_realism_candidate
 from precall.engines._tiles import MIN_LIMIT, PAD_NORM, pack, pad
 from precall.features import Rows
 
@@ -79,13 +78,6 @@ class FitRows:
         near, far = of_fit[:, self.places], of_fit[:, self.far_places]
         return Thresholds(np.ascontiguousarray(of_query), near.copy(), far.copy())
 
-    def realism(self, squared_radii: list[Floats], offset: float) -> Realism:
-        """Arrange the radii that realism is measured by."""
-        kept = [np.where(is_realism_candidate(squared), squared, -1.0) for squared in squared_radii]
-        thresholds = self.thresholds(np.empty((0, 0)), kept)
-        largest = np.array([squared.max() for squared in kept])
-        return Realism(thresholds.of_near, thresholds.of_far, largest, offset)
-
-    @property
-    def by_place(self) -> Places:
-        return Places(self.places, self.far_places)
+    def by_place(self, part: slice) -> Places:
+        """Where these references and a part of the other class stand."""
+        return Places(np.arange(part.start, part.stop), self.places, self.far_places)

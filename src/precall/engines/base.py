@@ -86,8 +86,7 @@ class Meter:
         if plan.radius_ks:
             self._total += len(real.fit) ** 2 + len(generated.fit) ** 2
         if plan.cross:
-            finds_best = bool(plan.cross.nearest or plan.cross.realism_ks)
-            n_sweeps = 1 + 2 * finds_best + 2 * bool(plan.cross.soft_ks)
+            n_sweeps = 1 + 2 * bool(plan.cross.soft_ks)
             self._total += n_sweeps * len(real.fit) * len(generated.fit)
         self._done = 0
         self._progress = progress

@@ -15,15 +15,14 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.engines._cpu_counts import count_cross, count_near
-from precall.engines._cpu_cross import Best, cover_softly, find_best
+from precall.engines._cpu_counts import count_near
+from precall.engines._cpu_cross import Best, Counted, Realism, cover_softly, relate
 from precall.engines._cpu_nearest import Candidates, collect_nearest, kth_distances
 from precall.engines._cpu_pairs import Bound, Tiles
 from precall.engines._cpu_rows import FitRows, PackedRows, stored_rows
@@ -31,6 +30,7 @@ from precall.engines._grid import Grid
 from precall.engines._kernel_choice import best_kernel
 from precall.engines._radii import (
     clipped_thresholds,
+    is_realism_candidate,
     mean_radius,
     soft_radius,
 )
@@ -276,70 +276,79 @@ class _Measurement:
     # Between the classes
 
     def _cross(self, plan: CrossPlan) -> CrossStatistics:
-        fits = [side.fit for side in self.sides]
-        nearest: NearestOther | None = None
-        realism: dict[int, Floats] = {}
-        if plan.nearest or plan.realism_ks:
-            found = self._over_chunks(fits, partial(self._find_best, plan))
-            nearest, realism = _joined(found, plan)
-        soft = self._soft(sorted(plan.soft_ks))
-        radii = {
-            k: np.concatenate([of_class[k] for of_class in self.radii])
-            for k in sorted(plan.radius_ks)
+        ks, realism_ks = sorted(plan.ks), sorted(plan.realism_ks)
+        of_real, of_generated, counts = self._relate(plan)
+        nearest, squared, holds = (
+            np.concatenate([getattr(best, field) for best in (of_real, of_generated)])
+            for field in ("nearest", "squared", "holds")
+        )
+        realism = {
+            k: np.concatenate([np.full(len(of_real.squared), np.nan), of_generated.realism[:, i]])
+            for i, k in enumerate(realism_ks)
         }
-        return CrossStatistics(radii, self._count_cross(plan), nearest, realism, soft)
-
-    def _count_cross(self, plan: CrossPlan) -> dict[int, Counts]:
-        """Count who is in whose own ball, both sides at once."""
-        ks = sorted(plan.ks)
-        if not ks:
-            return {}
-        rows, fit = self.sides[0].fit, self.fits[1]
-        by_generated = np.zeros((len(self.sides[1].fit), len(ks), 2), np.int64)
-        lock = Lock()
-        own, of_fit = (
-            np.array([plan.tie_rule.thresholds(radii[k]) for k in ks]) for radii in self.radii
+        return CrossStatistics(
+            {
+                k: np.concatenate([of_class[k] for of_class in self.radii])
+                for k in sorted(plan.radius_ks)
+            },
+            {k: counts[:, i].copy() for i, k in enumerate(ks)},
+            NearestOther(nearest, squared, {k: holds[:, i] for i, k in enumerate(ks)})
+            if plan.nearest
+            else None,
+            realism,
+            self._soft(sorted(plan.soft_ks)),
         )
 
-        def work(_: int, queries: PackedRows, part: slice) -> Counts:
+    def _relate(self, plan: CrossPlan) -> tuple[Best, Best, Counts]:
+        """Find the best of the other class, of real and of generated, and count both in balls."""
+        rows, fit, n_balls = self.sides[0].fit, self.fits[1], len(plan.ks)
+        wanted = plan.nearest or bool(plan.realism_ks)
+        by_generated = np.zeros((len(self.sides[1].fit), n_balls, 2), np.int64)
+        of_generated = Best.unknown(len(by_generated), n_balls, len(plan.realism_ks), wanted=wanted)
+        own, of_fit = (
+            [plan.tie_rule.thresholds(radii[k]) for k in sorted(plan.ks)] for radii in self.radii
+        )
+        realism = self._realism(plan)
+        lock = Lock()
+
+        def work(_: int, queries: PackedRows, part: slice) -> tuple[Best, Counts]:
             n = len(queries.rows)
-            thresholds = fit.thresholds(own[:, part], [*of_fit])
-            by_query = np.zeros((n, len(ks), 2), np.int64)
-            by_near = np.zeros((len(fit.places), len(ks), 2), np.int64)
-            by_far = np.zeros((len(fit.far_places), len(ks), 2), np.int64)
-            count_cross(*self._pair(queries, fit), thresholds, by_query, by_near, by_far)
+            of_query = Best.unknown(n, n_balls, 0, wanted=wanted)
             with lock:
-                by_generated[fit.places] += by_near
-                by_generated[fit.far_places] += by_far
+                of_near, of_far = map(of_generated.select, (fit.places, fit.far_places))
+            counted = Counted(
+                *(
+                    np.zeros((size, n_balls, 2), np.int64)
+                    for size in (n, len(fit.places), len(fit.far_places))
+                )
+            )
+            around_query = np.array(own).reshape(n_balls, len(rows))[:, part]
+            part_of_realism = realism._replace(squared_radii=realism.squared_radii[:, part].copy())
+            relate(
+                *self._pair(queries, fit), fit.by_place(slice(part.start, part.start + n)),
+                fit.thresholds(around_query, of_fit), part_of_realism, counted,
+                of_query, of_near, of_far,
+            )  # fmt: skip
+            with lock:
+                by_generated[fit.places] += counted.by_near
+                by_generated[fit.far_places] += counted.by_far
+                of_generated.improve(fit.places, of_near)
+                of_generated.improve(fit.far_places, of_far)
             self.meter.advance(n * len(by_generated))
-            return by_query
+            return of_query, counted.by_query
 
         (parts,) = self._over_chunks([rows], work)
-        by_real = np.concatenate(parts)
-        both = np.concatenate([by_real, by_generated])
-        return {k: both[:, i].copy() for i, k in enumerate(ks)}
+        found, by_real = zip(*parts, strict=True)
+        of_real = Best(*map(np.concatenate, zip(*found, strict=True)))
+        return of_real, of_generated, np.concatenate([*by_real, by_generated])
 
-    def _find_best(self, plan: CrossPlan, c: int, queries: PackedRows, part: slice) -> Best:
-        """Find the nearest and the most flattering sample of the other class."""
-        fit, radii = self.fits[1 - c], self.radii[1 - c]
-        n, realism_ks = len(queries.rows), sorted(plan.realism_ks) if c == 1 else []
-        best = Best(
-            np.empty(n, np.int64),
-            np.empty(n),
-            np.empty((n, len(plan.ks)), np.bool_),
-            np.empty((n, len(realism_ks))),
-            np.empty(n, np.int64),
-        )
-        tiles, bound, rows, references = self._pair(queries, fit)
-        thresholds = [plan.tie_rule.thresholds(radii[k]) for k in sorted(plan.ks)]
-        find_best(
-            tiles, bound, fit.never, rows, references, fit.by_place,
-            fit.thresholds(np.empty((0, n)), thresholds),
-            fit.realism([radii[k] for k in realism_ks], plan.realism_offset),
-            best,
-        )  # fmt: skip
-        self.meter.advance(n * len(self.sides[1 - c].fit))
-        return best
+    def _realism(self, plan: CrossPlan) -> Realism:
+        """Arrange the radii that the realism of generated samples is measured by."""
+        radii = [self.radii[0][k] for k in sorted(plan.realism_ks)]
+        kept = np.array(
+            [np.where(is_realism_candidate(squared), squared, -1.0) for squared in radii]
+        ).reshape(len(radii), len(self.sides[0].fit))
+        return Realism(kept, kept.max(axis=1), plan.realism_offset)
 
     def _soft(self, ks: list[int]) -> dict[int, Floats]:
         """Cover each sample softly by the other class."""
@@ -351,7 +360,8 @@ class _Measurement:
             covered = np.empty((len(ks), len(queries.rows)))
             tiles, bound, query_rows, references = self._pair(queries, fit)
             cover_softly(
-                tiles, bound, fit.never, query_rows, references, fit.by_place, stored_rows(rows),
+                tiles, bound, fit.never, query_rows, references, fit.by_place(part),
+                stored_rows(rows),
                 np.array([soft_radius(self.radii[1 - c][k]) for k in ks]), covered,
             )  # fmt: skip
             self.meter.advance(len(queries.rows) * len(rows))
@@ -402,22 +412,3 @@ def _bases(*sides: FitEval) -> list[NDArray[Any]]:
         base.flags.writeable = False
         bases.append(base)
     return bases
-
-
-def _joined(
-    found: list[list[Best]], plan: CrossPlan
-) -> tuple[NearestOther | None, dict[int, Floats]]:
-    """Put the chunks of both classes together."""
-    parts = [part for parts in found for part in parts]
-    holds = np.concatenate([part.holds for part in parts])
-    nearest = NearestOther(
-        np.concatenate([part.nearest for part in parts]),
-        np.concatenate([part.squared for part in parts]),
-        {k: holds[:, i] for i, k in enumerate(sorted(plan.ks))},
-    )
-    n_real = sum(len(part.squared) for part in found[0])
-    realism = np.concatenate([part.realism for part in found[1]])
-    return nearest if plan.nearest else None, {
-        k: np.concatenate([np.full(n_real, np.nan), realism[:, i]])
-        for i, k in enumerate(sorted(plan.realism_ks))
-    }

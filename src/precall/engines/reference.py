@@ -231,8 +231,7 @@ class ReferenceEngine:
         held = {k: squared <= of_others[k] for k in of_others}
         holds = {k: squared <= own[k][:, None] for k in own}
         is_nearest = squared == squared.min(axis=1, keepdims=True)
-        finds_best = bool(plan.nearest or plan.realism_ks)
-        meter.advance(len(tile) * len(others) * ((c == 0) + finds_best + bool(plan.soft_ks)))
+        meter.advance(len(tile) * len(others) * ((c == 0) + bool(plan.soft_ks)))
         return (
             {k: np.stack([held[k].sum(axis=1), holds[k].sum(axis=1)], axis=1) for k in held},
             is_nearest.argmax(axis=1),
