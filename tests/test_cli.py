@@ -106,6 +106,32 @@ def test_convention_and_labels(run, files, tmp_path):
     assert json.loads(out)["scores"] == {}
 
 
+def test_no_output_overwrites_an_input(run, files, tmp_path):
+    labels = tmp_path / "labels.txt"
+    labels.write_text("a\nb\n" * 100)
+    arguments = ["evaluate", *files, "--labels-real", str(labels)]
+    code, _, err = run(*arguments, "--json", str(labels))
+    assert (code, err) == (2, f"precall: cannot write to {labels}: it is one of the inputs.\n")
+    table = labels.rename(tmp_path / "s-real.csv")
+    arguments = ["evaluate", *files, "--labels-real", str(table)]
+    code, _, err = run(*arguments, "--samples", str(tmp_path / "s.csv"))
+    assert (code, err) == (2, f"precall: cannot write to {table}: it is one of the inputs.\n")
+    assert table.read_text().startswith("a\nb\n")
+    both = ["--json", str(tmp_path / "t-real.csv"), "--samples", str(tmp_path / "t.csv")]
+    code, _, err = run("evaluate", *files, *both)
+    assert (code, err) == (2, "precall: --json and --samples would write the same file.\n")
+
+
+def test_an_unwritable_folder_is_noticed_first(run, files, monkeypatch):
+    def refuse(**_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("precall.outputs.tempfile.TemporaryFile", refuse)
+    monkeypatch.setattr("precall.cli.evaluate", lambda *_, **__: pytest.fail("worked in vain"))
+    code, _, err = run("evaluate", *files, "--json", "out.json")
+    assert (code, err) == (2, "precall: cannot write to out.json: Permission denied.\n")
+
+
 def test_frechet(run, files):
     code, out, _ = run("frechet", *files)
     assert code == 0
@@ -121,6 +147,8 @@ def test_frechet(run, files):
             + ", ".join(SCORES)
             + ".",
         ),
+        (["--no-curves", "--estimator", "knn"], "--estimator goes without --no-curves."),
+        (["--score", "all", "--score", "recall"], "--score all and --score none stand alone."),
         (
             ["--samples", "samples.xls"],
             "samples are written to a .csv or .parquet file; got samples.xls.",

@@ -53,6 +53,20 @@ def test_prdc_to_the_last_sample(seed):
     assert result.protocol.convention == "prdc"
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float16"])
+def test_prdc_of_narrow_types(dtype):
+    """prdc widens these to float64, precall stores them as float32: still the same number."""
+    rng = np.random.default_rng(0)
+    blocks = [rng.integers(0, 2, (60, 8)).repeat(98, axis=1) * 200 for _ in range(2)]
+    real, generated = ((block + (rng.random(block.shape) < 0.02)).astype(dtype) for block in blocks)
+    expected = prdc(real, generated, 3)
+    found = precall.evaluate(
+        real, generated, estimators=(), scores=FOUR, score_k=3, convention="prdc"
+    )
+    for name in FOUR:
+        assert found.scores[name].value == pytest.approx(expected[name], rel=1e-14), name
+
+
 def test_prdc_rounds_float32():
     """Distances that differ only beyond float32 tie, and a tie is outside."""
     real = np.array([[0.0], [1.0], [5.0]], dtype=np.float32)

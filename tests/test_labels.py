@@ -1,5 +1,8 @@
+import re
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import precall
@@ -74,6 +77,8 @@ def test_labels_survive_json(sides):
         lambda labels: labels.astype(float),
         lambda labels: pd.Series(labels).map({0: "a", 1: "b", 2: "c"}),
         lambda labels: pd.Categorical(labels),
+        lambda labels: pa.array([f"kind {label}" for label in labels]),
+        lambda labels: np.array([np.int64(label) for label in labels], dtype=object),
     ],
 )
 def test_labels_in_many_forms(sides, convert):
@@ -106,3 +111,52 @@ def test_small_classes_are_left_out_with_a_warning():
     assert any(
         text.startswith("class 'few' is not evaluated: k=5 needs") for text in result.warnings
     )
+
+
+def test_a_class_on_one_side_only_is_said():
+    rows = RNG.normal(size=(60, 2))
+    result = precall.evaluate(
+        rows, rows, labels_real=[0, 1] * 30, labels_generated=[False, True] * 30, estimators=()
+    )
+    assert result.classes == {}
+    assert "class '0' is not evaluated: only one side has it." in result.warnings
+
+
+def test_scores_missing_from_a_class_are_said():
+    rows = RNG.normal(size=(64, 2))
+    labels = ["many"] * 60 + ["few"] * 4
+    result = precall.evaluate(rows, rows, labels_real=labels, estimators=())
+    assert list(result.classes["few"].scores) == ["precision", "recall"]
+    missing = "score 'coverage' at k=5 needs at least 6 samples; real has 4. It is left out."
+    assert f"class 'few': {missing}" in result.warnings
+    assert missing in result.classes["few"].warnings
+
+
+def test_text_files_of_other_systems(tmp_path):
+    rows = RNG.normal(size=(60, 2))
+    path = tmp_path / "labels.txt"
+    path.write_bytes("\ufeffa\r\nb\u2028b\r\n".encode() * 1 + b"a\r\n" * 58)
+    result = precall.evaluate(rows, rows, labels_real=path, estimators=())
+    assert list(result.class_shares) == ["a", "b\u2028b"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([np.nan] * 60, "labels_real has 60 missing labels (NaN)."),
+        ([None, "a"] * 30, "labels_real has 30 labels that are neither integers nor text."),
+        ([1e300, 2e300] * 30, "labels_real must be integers or text; got values of type float64."),
+        (
+            np.ma.masked_equal([0, 1] * 30, 0),
+            "labels_real has 30 masked labels.",
+        ),
+        (
+            np.zeros((60, 2), int),
+            "labels_real must be one label a sample; got an array of shape (60, 2).",
+        ),
+    ],
+)
+def test_refusals(labels, message):
+    rows = RNG.normal(size=(60, 2))
+    with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
+        precall.evaluate(rows, rows, labels_real=labels, estimators=())

@@ -45,6 +45,22 @@ def test_it_is_the_sqrtm_formula():
         assert found == pytest.approx(expected, rel=1e-9)
 
 
+def test_features_of_very_different_variance():
+    """Small variances keep their share beside a feature with 10⁸ times as much."""
+    sd = np.r_[1e4, np.ones(63)]
+    first, second = np.diag(sd**2), np.diag(np.r_[sd[0], 2 * sd[1:]] ** 2)
+    basis = np.linalg.qr(RNG.normal(size=(64, 64)))[0]
+    for turn in (np.eye(64), basis):
+        real, generated = (
+            Moments(np.zeros(64), turn @ covariance @ turn.T) for covariance in (first, second)
+        )
+        assert frechet_distance(real, generated) == pytest.approx(63, rel=1e-4)
+        assert frechet_distance(real, real) <= 1e-6
+    rows = RNG.normal(size=(300, 16))
+    rows[:, 0] *= 1e4
+    assert frechet_distance(rows, rows[::-1]) <= 1e-4
+
+
 def test_moments_are_numpys():
     rows = RNG.normal(3, 2, size=(3000, 300)).astype(np.float32)
     found = Moments.of(FeatureSet.of(rows, "real"))
@@ -111,7 +127,16 @@ def test_moments_from_a_file(tmp_path):
             {"mu": np.zeros(2), "sigma": np.array([[1.0, 5.0], [0.0, 1.0]])},
             "sigma is not symmetric, so it is no covariance.",
         ),
-        ({"mu": np.array([None]), "sigma": np.eye(1)}, "Object arrays cannot be loaded"),
+        ({"mu": np.array([None]), "sigma": np.eye(1)}, "it is no .npz file of plain numbers."),
+        ({"mu": np.zeros(2), "sigma": -np.eye(2)}, "sigma is no covariance: it has negative"),
+        (
+            {"mu": np.zeros(2), "sigma": np.array([[1.0, 5.0], [5.0, 1.0]])},
+            "sigma is no covariance: it has negative eigenvalues, down to -0.67 of the largest.",
+        ),
+        (
+            {"mu": np.zeros(0), "sigma": np.zeros((0, 0))},
+            "mu must have shape (d,) and sigma (d, d); got (0,) and (0, 0).",
+        ),
     ],
 )
 def test_bad_moment_files(tmp_path, arrays, message):
@@ -151,7 +176,7 @@ def test_kernel_distance_by_definition():
     expected -= 2 * kernel(real, generated).mean()
     found = kernel_distance(*sets(real, generated), n_subsets=3)
     assert found.mean == pytest.approx(expected, rel=1e-12)
-    assert found.standard_deviation == pytest.approx(0, abs=1e-12)
+    assert found.standard_deviation is None  # every subset is the whole
 
 
 def test_kernel_distance_is_seeded_and_unbiased():
@@ -160,3 +185,18 @@ def test_kernel_distance_is_seeded_and_unbiased():
     assert first == again
     assert first != kernel_distance(*pair, seed=5)
     assert abs(first.mean) < 4 * first.standard_deviation
+
+
+def test_values_that_would_overflow_are_refused():
+    rows = RNG.normal(size=(30, 2)) * 1e60
+    message = r"^score 'kernel_distance' overflows for values beyond 1e\+45; real has"
+    with pytest.raises(precall.InputError, match=message):
+        precall.evaluate(rows, rows + 1, estimators=(), scores=["kernel_distance"])
+
+
+def test_a_deficient_covariance_is_said():
+    rows = RNG.normal(size=(20, 50))
+    with pytest.warns(
+        precall.PrecallWarning, match=r"^real has 20 samples of 50 features, too few"
+    ):
+        frechet_distance(rows, rows + 1)

@@ -38,6 +38,9 @@ def test_columns_of_real(result):
     np.testing.assert_array_equal(table["nearest_generated"], distances.argmin(axis=1))
     own = np.sort(cdist(REAL, REAL), axis=1)
     np.testing.assert_allclose(table["relative_distance"], distances.min(axis=1) / own[:, 1])
+    single = precall.evaluate(REAL, GENERATED, estimators=(), scores=["coverage"]).samples.real
+    np.testing.assert_array_equal(single["relative_distance"] <= 1, single["coverage"])
+    assert [name for name in single.columns if "ball" in name] == ["generated_in_ball_k5"]
     np.testing.assert_array_equal(
         table["generated_in_ball_k5"], (distances <= own[:, [5]] + 1e-12).sum(axis=1)
     )
@@ -104,7 +107,7 @@ def test_refusals(result, tmp_path):
     with pytest.raises(precall.InputError, match=r"^n must be a positive integer; got 0\.$"):
         result.samples.worst_generated(0)
     bare = precall.evaluate(REAL, GENERATED, estimators=["knn"], scores=())
-    with pytest.raises(precall.InputError, match="evaluate with at least one score"):
+    with pytest.raises(precall.InputError, match="evaluate with a score that looks at them"):
         bare.samples.worst_generated()
 
 

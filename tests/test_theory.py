@@ -101,18 +101,21 @@ def test_fixed_k_risk_is_where_the_knn_curve_goes():
     ("call", "message"),
     [
         (lambda: theory.expected_coverage(5, 5, 5), "k=5 needs at least 6 samples; got 5."),
-        (lambda: theory.expected_density(0, 5, 5), "n must be a positive integer; got 0."),
+        (
+            lambda: theory.expected_density(0, 5, 5),
+            "n must be a positive integer below 9007199254740992; got 0.",
+        ),
         (
             lambda: theory.expected_cover(9, 9, 3, 9),
             "k_prime=9 needs at least 10 samples; got 9.",
         ),
         (
             lambda: theory.smallest_k_for_coverage(9, 9, 1),
-            "target must lie between 0 and 1, both excluded; got 1.",
+            "target must be a number between 0 and 1; got 1.",
         ),
         (
             lambda: theory.cover_guarantee(9, 9, -1),
-            "omega must lie between 0 and inf; got -1.",
+            "omega must be a number between 1e-100 and 1e+100; got -1.",
         ),
         (
             lambda: theory.cover_guarantee(9, 9, 0.5, form="short"),
@@ -120,7 +123,7 @@ def test_fixed_k_risk_is_where_the_knn_curve_goes():
         ),
         (
             lambda: theory.fixed_k_risk(Gaussian([0.0]), Gaussian([0.0]), 3, -1.0),
-            "trade_off must be finite and positive; got -1.0.",
+            "trade_off must be a number between -1e-300 and inf; got -1.0.",
         ),
     ],
 )

@@ -103,7 +103,7 @@ def _cli(context: click.Context) -> None:
 @click.option(
     "--labels-generated", type=click.Path(path_type=Path), help="Classes of GENERATED, likewise."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the split.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of all chance.")
 @click.option("--engine", default="auto", show_default=True, help="Engine that measures.")
 @click.option("--threads", type=int, help="Number of threads. [default: one a core]")
 @click.option(
@@ -148,10 +148,15 @@ def _evaluate(
     Example:
       precall evaluate real.npy generated.npy --estimator coverage --k 100 --json result.json
     """
+    if estimators and not curves:
+        raise click.UsageError("--estimator goes without --no-curves.")
+    inputs = [path for path in (real, generated, labels_real, labels_generated) if path]
     if json_path is not None and json_path != "-":
-        check_target(Path(json_path), inputs=(real, generated))
+        check_target(Path(json_path), inputs)
     if samples_path is not None:
-        check_sample_path(samples_path)
+        tables = check_sample_path(samples_path, inputs)
+        if json_path is not None and Path(json_path) in tables:
+            raise click.UsageError("--json and --samples would write the same file.")
     chosen = (estimators or NEIGHBOR_ESTIMATORS) if curves else ()
     result = evaluate(
         real,
@@ -168,15 +173,13 @@ def _evaluate(
         threads=threads,
         progress=sys.stderr.isatty(),
     )
+    if json_path not in (None, "-"):
+        result.to_json(json_path)
+    click.echo(repr(result), err=json_path == "-")
+    if json_path == "-":
+        click.echo(result.to_json(), nl=False)
     if samples_path is not None and result.samples is not None:
         result.samples.write(samples_path)
-    if json_path == "-":
-        click.echo(repr(result), err=True)
-        click.echo(result.to_json(), nl=False)
-        return
-    if json_path is not None:
-        result.to_json(json_path)
-    click.echo(repr(result))
 
 
 @_cli.command("frechet")
@@ -228,7 +231,9 @@ def _estimator_class(name: str) -> type:
 
 
 def _chosen_scores(names: tuple[str, ...]) -> tuple[str, ...] | str | None:
-    if names in (("all",), ("none",)):
+    if {"all", "none"} & set(names):
+        if len(names) > 1:
+            raise click.UsageError("--score all and --score none stand alone.")
         return "all" if names == ("all",) else ()
     return names or None
 

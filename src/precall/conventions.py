@@ -30,10 +30,11 @@ class Convention:
     squares_realism: bool = False
     swaps_cover: bool = False  # precision cover is what Definition 2 calls recall cover
 
-    def tie_rule(self, dtype: str) -> TieRule:
-        """Return the rule for input of this precision."""
-        is_float32 = dtype == "float32" and self.rule_float32 is not None
-        return self.rule_float32 if is_float32 and self.rule_float32 else self.rule
+    def tie_rule(self, *input_dtypes: str) -> TieRule:
+        """Return the rule for input of these precisions: float32 only if both sides are."""
+        if self.rule_float32 is not None and set(input_dtypes) == {"float32"}:
+            return self.rule_float32
+        return self.rule
 
 
 CONVENTIONS = {

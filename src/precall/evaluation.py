@@ -57,7 +57,7 @@ def evaluate(
         every sample on both sides, never at once; ``True`` is the paper's single 50 % split, a
         float another share to fit on, ``False`` no split at all.
     seed
-        Of the split.
+        Of the split, and of the subsets of ``kernel_distance``.
     engine
         ``"auto"`` or the name of an engine. Every engine returns the same numbers.
     convention
@@ -111,7 +111,12 @@ def evaluate(
     with _progress_bar(job.n_sweeps * (1 + len(evaluated)), shown=progress) as next_progress:
         result = job.run(sets, next_progress)
         classes, skipped = _run_classes(job, evaluated, next_progress)
-    found = (*caveats(*sets), *job.caveats(sets), *skipped)
+    one_sided = [
+        f"class {label!r} is not evaluated: only one side has it."
+        for label, subset in subsets.items()
+        if subset is None
+    ]
+    found = (*caveats(*sets), *job.caveats(sets), *one_sided, *skipped)
     for text in found:
         warnings.warn(text, PrecallWarning, stacklevel=2)
     shares = {label: labels.share(label) for label in subsets}
@@ -121,15 +126,18 @@ def evaluate(
 def _run_classes(
     job: Job, subsets: dict[str, Sets], next_progress: Callable[[], Progress]
 ) -> tuple[dict[str, Evaluation], list[str]]:
-    """Evaluate class by class; say which classes have too few samples for it."""
-    classes, skipped = {}, []
+    """Evaluate class by class; say which classes, or scores of them, there is too little for."""
+    classes: dict[str, Evaluation] = {}
+    skipped: list[str] = []
     for label, subset in subsets.items():
         try:
             job.check(subset)
         except InputError as error:
             skipped.append(f"class {label!r} is not evaluated: {error}")
             continue
-        classes[label] = replace(job.run(subset, next_progress), samples=None)
+        found = tuple(job.caveats(subset))
+        skipped += [f"class {label!r}: {text}" for text in found]
+        classes[label] = replace(job.run(subset, next_progress), samples=None, warnings=found)
     return classes, skipped
 
 

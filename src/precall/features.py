@@ -76,6 +76,7 @@ class FeatureSet:
     source: str
     fingerprint: str  # of shape, precision and values
     n_constant: int  # features with one value throughout
+    input_dtype: str  # before it was widened
 
     @classmethod
     def of(cls, data: object, role: str) -> Self:
@@ -85,7 +86,7 @@ class FeatureSet:
         array, source = to_array(data, role)
         rows = Rows(_widen(_check_shape(array, role), role))
         fingerprint, n_constant = _inspect(rows, role)
-        return cls(rows, role, source, fingerprint, n_constant)
+        return cls(rows, role, source, fingerprint, n_constant, str(array.dtype))
 
     def __len__(self) -> int:
         return len(self.rows)

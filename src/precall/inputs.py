@@ -17,6 +17,7 @@ from precall.readers import read
 
 __all__ = ["to_array", "to_labels"]
 
+_EXACT_INTEGERS = 2**53
 _FRAME_LIBRARIES = {"pandas", "polars", "pyarrow"}
 _ACCEPTED = (
     "a NumPy array, a tensor (anything with __array__ or __dlpack__), a pandas, polars or pyarrow "
@@ -164,31 +165,50 @@ def to_labels(data: object, name: str) -> NDArray[np.str_]:
 
     Integers, text and whole floats are labels. Files are .npy, or text with one label a line.
     """
-    if isinstance(data, str | os.PathLike):
-        values = _read_labels(Path(data), name)
-    elif hasattr(data, "detach"):
-        values = _from_tensor(data, name)
-    elif hasattr(data, "to_numpy"):
-        values = np.asarray(data.to_numpy())
-    else:
-        values = np.asarray(data)
+    try:
+        values = _label_values(data, name)
+    except InputError:
+        raise
+    except Exception as error:  # whatever a foreign object raises when it is asked for its values
+        raise InputError(f"{name} cannot be read as labels: {error}") from error
     if values.ndim != 1:
         raise InputError(
             f"{name} must be one label a sample; got an array of shape {values.shape}."
         )
-    if values.dtype.kind == "f" and (np.isfinite(values) & (values == np.rint(values))).all():
-        values = values.astype(np.int64)
-    if values.dtype.kind == "O" and all(isinstance(value, str | int) for value in values):
+    if values.dtype.kind == "f":
+        if np.isnan(values).any():
+            raise InputError(f"{name} has {int(np.isnan(values).sum())} missing labels (NaN).")
+        if ((values == np.rint(values)) & (np.abs(values) < _EXACT_INTEGERS)).all():
+            values = values.astype(np.int64)
+    if values.dtype.kind == "O":
+        n_missing = sum(not isinstance(value, str | int | np.integer) for value in values)
+        if n_missing:
+            raise InputError(f"{name} has {n_missing} labels that are neither integers nor text.")
         values = values.astype(np.str_)
     if values.dtype.kind not in "iubU":
         raise InputError(f"{name} must be integers or text; got values of type {values.dtype}.")
     return values.astype(np.str_)
 
 
+def _label_values(data: object, name: str) -> NDArray[Any]:
+    if isinstance(data, str | os.PathLike):
+        return _read_labels(Path(data), name)
+    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        raise InputError(f"{name} has {int(np.sum(data.mask))} masked labels.")
+    if hasattr(data, "detach"):
+        return _from_tensor(data, name)
+    if type(data).__module__.split(".")[0] == "pyarrow":
+        return np.asarray(data.to_pylist(), dtype=object)  # type: ignore[attr-defined]
+    if hasattr(data, "to_numpy"):
+        return np.asarray(data.to_numpy())
+    return np.asarray(data)
+
+
 def _read_labels(path: Path, name: str) -> NDArray[Any]:
     if path.suffix == ".npy":
         return read(path, name)
     try:
-        return np.array(path.read_text(encoding="utf-8").splitlines(), dtype=np.str_)
-    except (OSError, UnicodeDecodeError) as error:
+        with path.open(encoding="utf-8-sig") as file:  # with or without a byte-order mark
+            return np.array([line.rstrip("\n") for line in file], dtype=np.str_)
+    except (OSError, ValueError) as error:
         raise InputError(f"{name}: cannot read labels from {path}: {error}.") from error

@@ -49,8 +49,9 @@ class Job:
     @property
     def n_sweeps(self) -> int:
         """How often an engine is called."""
+        needs = NeighborPlan().union(request.needs() for request in self.scores)
         n_folds = self.split.n_folds if isinstance(self.split, CrossFit) else 1
-        n_extra = bool(self.scores) and not isinstance(self.split, NoSplit)
+        n_extra = needs != NeighborPlan() and not isinstance(self.split, NoSplit)
         return n_folds * (bool(self.estimators) or not n_extra) + n_extra
 
     def check(self, sets: Sets) -> None:
@@ -84,7 +85,7 @@ class Job:
             return needs
         base = CrossPlan(
             frozenset({1}),
-            self.convention.tie_rule(_dtype(sets)),
+            self.convention.tie_rule(*(features.input_dtype for features in sets)),
             nearest=True,
             realism_ks=frozenset({self.realism_k(sets)}),
             realism_offset=self.convention.realism_offset,
@@ -171,7 +172,7 @@ class Job:
             k={name: estimator.n_neighbors for name, estimator in named.items()},
             split=str(self.split),
             seed=self.seed,
-            tie_rule=str(self.convention.tie_rule(_dtype(sets))),
+            tie_rule=str(self.convention.tie_rule(*(side.input_dtype for side in sets))),
             convention=self.convention.name,
             engine=self.engine.name,
             sources={"real": real.source, "generated": generated.source},

@@ -12,6 +12,8 @@ from precall.inputs import to_labels
 
 __all__ = ["ClassShare", "Labels"]
 
+_LONGEST_NUMBER = 20
+
 
 @dataclass(frozen=True, slots=True)
 class ClassShare:
@@ -80,7 +82,7 @@ class Labels:
 
 
 def _is_number(label: str) -> bool:
-    return label.removeprefix("-").isdecimal()
+    return label.removeprefix("-").isdecimal() and len(label) < _LONGEST_NUMBER
 
 
 def _number(label: str) -> int:

@@ -6,6 +6,7 @@ any order, so that no number depends on how many there are.
 
 import math
 import os
+import warnings
 import zipfile
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ from typing import Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.errors import InputError
+from precall.errors import InputError, PrecallWarning
 from precall.features import FeatureSet
 
 __all__ = ["KernelDistance", "Moments", "frechet_distance", "kernel_distance"]
@@ -82,21 +83,28 @@ class Moments:
                         f"{', '.join(file.files) or 'nothing'}."
                     )
                 mean, covariance = (np.asarray(file[name]) for name in ("mu", "sigma"))
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{role}: cannot read moments from {path}: {error}.") from error
+        except InputError:
+            raise
+        except OSError as error:
+            raise InputError(
+                f"{role}: cannot read moments from {path}: {error.strerror or error}."
+            ) from error
+        except (ValueError, EOFError, zipfile.BadZipFile) as error:
+            raise InputError(
+                f"{role}: cannot read moments from {path}: it is no .npz file of plain numbers. "
+                "Save them with numpy.savez(path, mu=mu, sigma=sigma)."
+            ) from error
         return cls._checked(mean, covariance, role)
 
     @classmethod
     def _checked(cls, mean: NDArray[np.generic], sigma: NDArray[np.generic], role: str) -> Self:
         d = mean.size
-        if mean.ndim != 1 or sigma.shape != (d, d):
+        if mean.ndim != 1 or d == 0 or sigma.shape != (d, d):
             raise InputError(
                 f"{role}: mu must have shape (d,) and sigma (d, d); got {mean.shape} and "
                 f"{sigma.shape}."
             )
-        if not all(np.issubdtype(array.dtype, np.floating) for array in (mean, sigma)):
+        if not all(array.dtype.kind in "fiu" for array in (mean, sigma)):
             raise InputError(
                 f"{role}: mu and sigma must be real numbers; got {mean.dtype} and {sigma.dtype}."
             )
@@ -106,7 +114,7 @@ class Moments:
         tolerance = 1e-5 * np.abs(covariance).max(initial=0.0)
         if not np.allclose(covariance, covariance.T, rtol=1e-5, atol=tolerance):
             raise InputError(f"{role}: sigma is not symmetric, so it is no covariance.")
-        return cls(center, (covariance + covariance.T) / 2)
+        return cls(center, covariance / 2 + covariance.T / 2)
 
     @property
     def is_deficient(self) -> bool:
@@ -120,9 +128,9 @@ def frechet_distance(real: object, generated: object) -> float:
     Each side is :class:`Moments`, the path of an .npz file with ``mu`` and ``sigma`` as the FID
     tools write it, or features in any form that :func:`precall.evaluate` takes.
 
-    (Σ₁Σ₂)^½ has the trace of (AᵀΣ₂A)^½, where A Aᵀ = Σ₁ comes from the eigenvectors of Σ₁: two
-    symmetric problems, so the answer is never complex, and never negative beyond rounding, which is
-    cut off. Directions in which Σ₁ has no variance are left out.
+    With Σ₁ = A Aᵀ and Σ₂ = B Bᵀ from two symmetric eigenproblems, the trace of (Σ₁Σ₂)^½ is the sum
+    of the singular values of AᵀB. So the answer is never complex, never negative beyond rounding,
+    which is cut off, and features of very different variance keep their share of it.
 
     Examples
     --------
@@ -131,7 +139,16 @@ def frechet_distance(real: object, generated: object) -> float:
     >>> frechet_distance(one, Moments(np.array([3.0, 4.0]), 4 * np.eye(2)))
     27.0
     """
-    return _distance(_as_moments(real, "real"), _as_moments(generated, "generated"))
+    sides = _as_moments(real, "real"), _as_moments(generated, "generated")
+    for role, side in zip(("real", "generated"), sides, strict=True):
+        if side.is_deficient:
+            warnings.warn(
+                f"{role} has {side.n} samples of {len(side.mean)} features, too few for a "
+                "covariance of full rank; the Fréchet distance is biased upwards.",
+                PrecallWarning,
+                stacklevel=2,
+            )
+    return _distance(*sides)
 
 
 def _as_moments(data: object, role: str) -> Moments:
@@ -153,21 +170,25 @@ def _distance(real: Moments, generated: Moments) -> float:
     squared_shift = float(np.sum((real.mean - generated.mean) ** 2))
     if scale == 0.0:
         return squared_shift
-    first, second = real.covariance / scale, generated.covariance / scale
+    covariances = real.covariance / scale, generated.covariance / scale
     with _one_thread():
-        values, vectors = np.linalg.eigh(first)
-        kept = values > _negligible(values)
-        root = vectors[:, kept] * np.sqrt(values[kept])
-        product = np.linalg.eigvalsh(root.T @ second @ root)
-    common = np.sqrt(product[product > _negligible(product)]).sum()
-    spread = float(np.trace(first) + np.trace(second) - 2 * common)
+        roots = [_root(covariance) for covariance in covariances]
+        common = np.linalg.svd(roots[0].T @ roots[1], compute_uv=False).sum()
+    spread = float(sum(np.trace(covariance) for covariance in covariances) - 2 * common)
     return squared_shift + float(scale) * max(spread, 0.0)
 
 
-def _negligible(eigenvalues: Floats) -> float:
-    """What rounding leaves of an eigenvalue that is zero."""
-    largest = float(np.abs(eigenvalues).max(initial=0.0))
-    return len(eigenvalues) * float(np.finfo(np.float64).eps) * largest
+def _root(covariance: Floats) -> Floats:
+    """A with A Aᵀ = Σ, without the directions in which there is no variance but rounding."""
+    values, vectors = np.linalg.eigh(covariance)
+    largest = float(np.abs(values).max())
+    if values.min() < -1e-6 * largest:
+        raise InputError(
+            "sigma is no covariance: it has negative eigenvalues, down to "
+            f"{values.min() / largest:.2g} of the largest."
+        )
+    kept = values > len(values) * float(np.finfo(np.float64).eps) * largest
+    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +196,7 @@ class KernelDistance:
     """Mean and standard deviation over subsets."""
 
     mean: float
-    standard_deviation: float
+    standard_deviation: float | None  # None where each subset is a whole class
     subset_size: int
 
 
@@ -190,7 +211,8 @@ def kernel_distance(
 ) -> KernelDistance:
     """Unbiased MMD² with the kernel (xᵀy/d + 1)³ over random subsets (KID, Bińkowski 2018).
 
-    Subsets are smaller where there are fewer than ``subset_size`` samples of a class.
+    Where a class has no more than ``subset_size`` samples all subsets are of its size; they then
+    say nothing of the spread.
     """
     size = min(subset_size, len(real), len(generated))
     if size < 2:
@@ -208,7 +230,8 @@ def kernel_distance(
         return math.fsum(within) - 2 * _sum_of_kernel(x, y) / size**2
 
     values = np.array(_in_threads(mmd, rngs, threads))
-    return KernelDistance(float(values.mean()), float(values.std()), size)
+    is_random = size < min(len(real), len(generated))
+    return KernelDistance(float(values.mean()), float(values.std()) if is_random else None, size)
 
 
 def _sum_of_kernel(x: Floats, y: Floats, *, diagonal: bool = True) -> float:

@@ -19,6 +19,13 @@ def check_target(path: Path, inputs: Iterable[Path] = ()) -> None:
         raise InputError(f"cannot write to {path}: there is no folder {path.parent}.")
     if any(path.exists() and other.exists() and path.samefile(other) for other in inputs):
         raise InputError(f"cannot write to {path}: it is one of the inputs.")
+    if path.exists() and not path.is_file():
+        return  # a pipe or a device
+    try:
+        with tempfile.TemporaryFile(dir=path.resolve().parent):
+            pass
+    except OSError as error:
+        raise InputError(f"cannot write to {path}: {error.strerror or error}.") from error
 
 
 @contextmanager

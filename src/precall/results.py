@@ -122,7 +122,7 @@ class Evaluation:
             return cls._from_document(document)
         except InputError:
             raise
-        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise InputError(f"this is not a result of precall: {error!r}.") from error
 
     @classmethod
@@ -261,7 +261,7 @@ def _number(value: Any) -> float | None:
 def _required(value: Any) -> float:
     if value in ("inf", "-inf"):
         return float(value)
-    if type(value) not in (int, float):
+    if type(value) not in (int, float) or math.isnan(value):
         raise TypeError(f"expected a number, not {value!r:.40}")
     return float(value)
 

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -102,8 +102,9 @@ class Samples:
         real: dict[str, Column] = {"index": np.arange(sizes[0])}
         generated: dict[str, Column] = {"index": np.arange(sizes[1])}
         if measured is not None:
-            real |= _of_real(measured.real)
-            generated |= _of_generated(measured.generated, realism_k, requests)
+            ks = _asked_for(requests)
+            real |= _of_real(measured.real, ks)
+            generated |= _of_generated(measured.generated, ks, realism_k, requests)
             for request in requests:
                 if (inside := request.inside(measured)) is not None:
                     (real if inside[0] == "real" else generated)[request.name] = inside[1]
@@ -140,13 +141,16 @@ class Samples:
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
             raise InputError(f"n must be a positive integer; got {n!r}.")
         if by not in table.columns:
-            raise InputError("samples are ranked by neighbours: evaluate with at least one score.")
+            raise InputError(
+                "samples are ranked by their neighbours: evaluate with a score that looks at them, "
+                "such as precision or coverage."
+            )
         values = table[by]
         order = np.argsort(-values if largest else values, kind="stable")
         return table.rows(order[:n])
 
 
-def check_sample_path(path: Path) -> tuple[Path, Path]:
+def check_sample_path(path: Path, inputs: Iterable[Path] = ()) -> tuple[Path, Path]:
     """Return the two files that :meth:`Samples.write` makes of ``path``; raise if it cannot."""
     if path.suffix not in (".csv", ".parquet"):
         raise InputError(f"samples are written to a .csv or .parquet file; got {path}.")
@@ -154,13 +158,18 @@ def check_sample_path(path: Path) -> tuple[Path, Path]:
         _needed("pyarrow", "a .parquet file")
     names = path.with_stem(f"{path.stem}-real"), path.with_stem(f"{path.stem}-generated")
     for name in names:
-        check_target(name)
+        check_target(name, inputs)
     return names
 
 
-def _of_real(side: Side) -> dict[str, Column]:
+def _asked_for(requests: Sequence[ScoreRequest]) -> list[int]:
+    """Each k of own balls that a score needs; 1, which is always known, if none does."""
+    crosses = [request.needs().cross for request in requests]
+    return sorted(frozenset().union(*(cross.ks for cross in crosses if cross))) or [1]
+
+
+def _of_real(side: Side, ks: Sequence[int]) -> dict[str, Column]:
     place, squared = _nearest(side)
-    ks = sorted(side.cross.counts)
     radius = np.sqrt(side.cross.squared_radii[ks[0]][side.part])
     distance = np.sqrt(squared)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -174,7 +183,7 @@ def _of_real(side: Side) -> dict[str, Column]:
 
 
 def _of_generated(
-    side: Side, realism_k: int, requests: Sequence[ScoreRequest]
+    side: Side, ks: Sequence[int], realism_k: int, requests: Sequence[ScoreRequest]
 ) -> dict[str, Column]:
     place, squared = _nearest(side)
     realism = side.cross.squared_realism[realism_k][side.part]
@@ -185,7 +194,7 @@ def _of_generated(
         "nearest_real": place,
         "nearest_real_distance": np.sqrt(squared),
         "authentic": ~side.in_nearest(1),
-        **{f"real_balls_k{k}": side.held_by(k) for k in sorted(side.cross.counts)},
+        **{f"real_balls_k{k}": side.held_by(k) for k in ks},
     }
 
 

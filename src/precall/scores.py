@@ -38,6 +38,8 @@ Role = Literal["real", "generated"]
 Flags = NDArray[np.bool_]
 
 _COVER_RATIO = 3  # k′ = 3k (001)
+_LARGEST_CUBED = 1e45
+_ROWS_AT_A_TIME = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +346,11 @@ class ScoreRequest:
                     f"score {self.score!r}{k} needs at least {self.n_needed} samples; "
                     f"{features.role} has {len(features)}."
                 )
+            if self.score == "kernel_distance" and _largest(features) > _LARGEST_CUBED:
+                return (
+                    f"score 'kernel_distance' overflows for values beyond {_LARGEST_CUBED:g}; "
+                    f"{features.role} has {_largest(features):.3g}. Rescale, or leave it out."
+                )
         return None
 
     def measure(self, measured: Measured) -> Score:
@@ -355,6 +362,10 @@ class ScoreRequest:
         if self._kind.inside is None or self._kind.of is None:
             return None
         return self._kind.of, self._kind.inside(measured, self._k)
+
+
+def _largest(features: FeatureSet) -> float:
+    return max(float(np.abs(tile).max()) for tile in features.rows.tiles(_ROWS_AT_A_TIME))
 
 
 def as_score_requests(
@@ -380,13 +391,13 @@ def _as_names(scores: Sequence[str] | str | None, convention: Convention) -> lis
     known = convention.scores or tuple(SCORES)
     if scores is None:
         return [*(convention.scores or DEFAULT_SCORES)]
-    if isinstance(scores, str):
-        if scores == "all":
-            return [*known]
+    if isinstance(scores, str) and scores == "all":
+        return [*known]
+    if isinstance(scores, str) or not isinstance(scores, Sequence):
         raise InputError(f"scores must be a list of names or 'all'; got {scores!r}.")
     names = list(scores)
     for name in names:
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise InputError(
                 f"scores names {name!r}, which convention={convention.name!r} does not have; "
                 f"choose from {', '.join(known)}."
@@ -399,7 +410,8 @@ def _as_names(scores: Sequence[str] | str | None, convention: Convention) -> lis
 def _as_ks(score_k: int | Sequence[int] | None) -> list[int]:
     if score_k is None:
         return []
-    ks = list(score_k) if isinstance(score_k, Sequence) else [score_k]
+    is_list = isinstance(score_k, Sequence | np.ndarray) and np.ndim(score_k) == 1
+    ks: list[Any] = list(score_k) if is_list else [score_k]  # type: ignore[arg-type]
     valid = all(isinstance(k, int | np.integer) and not isinstance(k, bool) and k >= 1 for k in ks)
     if not ks or not valid or len(set(ks)) < len(ks):
         raise InputError(

@@ -24,11 +24,20 @@ __all__ = [
 ]
 
 
+_MOST = 2**53
+
+
 def _check_counts(**values: int) -> None:
     for name, value in values.items():
         is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if not is_integer or value < 1:
-            raise InputError(f"{name} must be a positive integer; got {value!r}.")
+        if not is_integer or not 1 <= value < _MOST:
+            raise InputError(f"{name} must be a positive integer below {_MOST}; got {value!r}.")
+
+
+def _check_between(name: str, value: float, low: float, high: float) -> None:
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not low < value < high:
+        raise InputError(f"{name} must be a number between {low:g} and {high:g}; got {value!r}.")
 
 
 def _check_neighbors(k: int, n: int, name: str) -> None:
@@ -85,6 +94,9 @@ def expected_clipped_coverage(n: int, good: np.ndarray, k: int) -> np.ndarray:
     """
     from scipy import stats
 
+    _check_counts(n=n, k=k)
+    _check_neighbors(k, n, "k")
+    good = np.atleast_1d(good)
     j = np.arange(k)[:, None]
     probabilities = stats.betabinom(np.maximum(good, 1), k, n - k).pmf(j)
     expected = 1.0 - ((k - j) * probabilities).sum(axis=0) / k
@@ -100,8 +112,7 @@ def smallest_k_for_coverage(n: int, m: int, target: float = 0.95) -> int:
     (5, 32)
     """
     _check_counts(n=n, m=m)
-    if not 0 < target < 1:
-        raise InputError(f"target must lie between 0 and 1, both excluded; got {target!r}.")
+    _check_between("target", target, 0, 1)
     missed = 1.0
     for k in range(1, n):
         missed *= (n - k) / (n + m - k)
@@ -142,16 +153,16 @@ def cover_guarantee(
     """
     _check_counts(m=m, d=d)
     for name, value, low, high in (
-        ("omega", omega, 0.0, math.inf),
-        ("delta", delta, 0.0, 1.0),
-        ("C", C, 1.0, math.inf),
+        ("omega", omega, 1e-100, 1e100),
+        ("delta", delta, 1e-100, 1.0),
+        ("C", C, 1.0, 1e100),
     ):
-        if not low < value < high:
-            raise InputError(f"{name} must lie between {low:g} and {high:g}; got {value!r}.")
+        _check_between(name, value, low, high)
     if form not in ("appendix", "printed"):
         raise InputError(f"form must be 'appendix' or 'printed'; got {form!r}.")
     factor = m if form == "appendix" else 1
-    n = 72 * factor * math.log(8 / delta) / (C * omega) * math.log(9 * m / (C * omega))
+    ratio = max(9 * m / (C * omega), 1.0)
+    n = 72 * factor * math.log(8 / delta) / (C * omega) * math.log(ratio)
     k = math.floor(9 * ((d + 1) * math.log(2 * m) + math.log(8 / delta))) + 1
     k_prime = math.ceil(C * k)
     return CoverGuarantee(max(1, math.ceil(n)), k, k_prime, k_prime < m)
@@ -192,9 +203,8 @@ def fixed_k_risk(
     from scipy import stats
 
     _check_counts(k=k, n_samples=n_samples)
-    for name, value in (("trade_off", trade_off), ("n_per_m", n_per_m)):
-        if not 0 <= value < math.inf or (name == "n_per_m" and value == 0):
-            raise InputError(f"{name} must be finite and positive; got {value!r}.")
+    _check_between("trade_off", trade_off, -1e-300, math.inf)
+    _check_between("n_per_m", n_per_m, 0, math.inf)
     errors = []
     for distribution, rng in zip((p, q), np.random.default_rng(seed).spawn(2), strict=True):
         rows = distribution.draw(n_samples, rng)
