@@ -58,7 +58,8 @@ class Best(NamedTuple):
     squared: Any  # (n,) squared distance to it
     holds: Any  # (n, n_balls) whether its ball, or that of one as near, holds the sample
     realism: Any  # (n, n_ks) squared
-    limits: Any  # (n,) largest Q of a pair that may be as good; -1 if nobody wants to know
+    nearest_limits: Any  # (n,) largest Q of a pair that may be as near; -1 if nobody wants to know
+    limits: Any  # (n,) largest Q of a pair that may be as good in any way
 
     @classmethod
     def unknown(cls, n: int, n_balls: int, n_ks: int, *, wanted: bool) -> Self:
@@ -68,6 +69,7 @@ class Best(NamedTuple):
             np.full(n, np.inf),
             np.zeros((n, n_balls), np.bool_),
             np.zeros((n, n_ks)),
+            np.full(n, LARGEST_Q if wanted else -1, np.int64),
             np.full(n, LARGEST_Q if wanted else -1, np.int64),
         )
 
@@ -90,16 +92,27 @@ class Best(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _widest(best, i, largest, error, bound):
-    """Largest Q of a pair that may be as near as the nearest, or as realistic as the best."""
+def _narrow(best, i, largest, error, bound):
+    """Find the largest Q of a pair that may be as near, or as flattering, as the best so far."""
     limit = integer_limits(best.squared[i], error, bound.step, bound.relative, bound.absolute)[1]
+    best.nearest_limits[i] = limit
     for ball in range(best.realism.shape[1]):
         threshold = np.inf
         if best.realism[i, ball] > 0.0:
             threshold = largest[ball] / best.realism[i, ball] * (1.0 + 1e-12)
         widest = integer_limits(threshold, error, bound.step, bound.relative, bound.absolute)[1]
         limit = max(limit, widest)
-    return limit
+    best.limits[i] = limit
+
+
+@njit(cache=True, nogil=True)
+def _may_flatter(distance, squared_radii, i, realism, j, error, step):
+    """Whether reference ``j`` may be more realistic by query ``i`` than by any other so far."""
+    least = max(np.sqrt(np.float64(distance)) - error, 0.0) * step * (1.0 - 1e-12)
+    for ball in range(realism.shape[1]):
+        if squared_radii[ball, i] >= realism[j, ball] * (least * least):
+            return True
+    return False
 
 
 @njit(cache=True, nogil=True)
@@ -134,10 +147,10 @@ def _meet(queries, i, references, j, places, thresholds, realism, bound, of_quer
     squared = canonical_squared(queries.base[queries.rows[i]], references.base[references.near[j]])
     if _compare(of_query, i, squared, places.near[j], thresholds.of_near, j, realism):
         error = bound.row_error[i] + bound.largest_col_error
-        of_query.limits[i] = _widest(of_query, i, realism.largest, error, bound)
+        _narrow(of_query, i, realism.largest, error, bound)
     if _compare(of_near, j, squared, places.queries[i], thresholds.of_query, i, realism):
         error = bound.col_error[j] + bound.largest_row_error
-        of_near.limits[j] = _widest(of_near, j, realism.largest, error, bound)
+        _narrow(of_near, j, realism.largest, error, bound)
 
 
 @njit(cache=True, nogil=True)
@@ -195,10 +208,14 @@ def relate(
     for j in range(len(of_near.limits)):
         if of_near.squared[j] < np.inf:  # seen by other queries, whose errors were others
             error = bound.col_error[j] + bound.largest_row_error
-            of_near.limits[j] = _widest(of_near, j, realism.largest, error, bound)
+            _narrow(of_near, j, realism.largest, error, bound)
     limits = limits_of_balls(tiles, thresholds, bound)
-    row_tile = _tile_limits(limits.row_tile, of_query, row_norm)
-    col_tile = _tile_limits(limits.col_tile, of_near, col_norm)
+    row_inner, row_outer, col_inner, col_outer, row_ball, col_ball = limits
+    n_balls, by_query, by_near = len(thresholds.of_query), counted.by_query, counted.by_near
+    row_best, col_best = of_query.limits, of_near.limits
+    row_error, col_error = bound.row_error, bound.col_error
+    row_tile = _tile_limits(row_ball, of_query, row_norm)
+    col_tile = _tile_limits(col_ball, of_near, col_norm)
     dots = np.empty((n_rows, n_cols), dtype=np.int32)
     masks = np.empty(n_rows, dtype=np.uint32)
     for b_panel in range(b.shape[0]):
@@ -215,34 +232,32 @@ def relate(
                     mask &= np.uint32(mask - np.uint32(1))
                     j = b_panel * n_cols + c
                     distance = np.int32(row_norm[i] + col_norm[j] - 2 * dots[r, c])
-                    _count_pair(
-                        queries, i, references, j, distance, limits, thresholds, bound, counted
-                    )
-                    if distance > of_query.limits[i] and distance > of_near.limits[j]:
+                    for ball in range(n_balls):
+                        in_row_ball = distance <= row_inner[i, ball]
+                        if not in_row_ball and distance <= row_outer[i, ball]:
+                            threshold = thresholds.of_query[ball, i]
+                            in_row_ball = settle(queries, i, references, j, threshold, bound)
+                        in_col_ball = distance <= col_inner[j, ball]
+                        if not in_col_ball and distance <= col_outer[j, ball]:
+                            threshold = thresholds.of_near[ball, j]
+                            in_col_ball = settle(queries, i, references, j, threshold, bound)
+                        _record(in_row_ball, in_col_ball, by_query, i, by_near, j, ball)
+                    is_near = distance <= row_best[i] or distance <= of_near.nearest_limits[j]
+                    if not is_near and (
+                        distance > col_best[j]
+                        or not _may_flatter(
+                            distance, realism.squared_radii, i, of_near.realism, j,
+                            row_error[i] + col_error[j], bound.step,
+                        )
+                    ):  # fmt: skip
                         continue
                     _meet(
                         queries, i, references, j, places, thresholds, realism, bound, of_query,
                         of_near,
                     )  # fmt: skip
-                    row_tile[i] = max(
-                        limits.row_tile[i], clip_limit(of_query.limits[i] - row_norm[i])
-                    )
-                    col_tile[j] = max(
-                        limits.col_tile[j], clip_limit(of_near.limits[j] - col_norm[j])
-                    )
+                    row_tile[i] = max(row_ball[i], clip_limit(row_best[i] - row_norm[i]))
+                    col_tile[j] = max(col_ball[j], clip_limit(col_best[j] - col_norm[j]))
     _relate_far(queries, references, places, thresholds, realism, bound, counted, of_query, of_far)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _count_pair(queries, i, references, j, distance, limits, thresholds, bound, counted):
-    for ball in range(limits.row_inner.shape[1]):
-        in_row_ball = distance <= limits.row_inner[i, ball]
-        if not in_row_ball and distance <= limits.row_outer[i, ball]:
-            in_row_ball = settle(queries, i, references, j, thresholds.of_query[ball, i], bound)
-        in_col_ball = distance <= limits.col_inner[j, ball]
-        if not in_col_ball and distance <= limits.col_outer[j, ball]:
-            in_col_ball = settle(queries, i, references, j, thresholds.of_near[ball, j], bound)
-        _record(in_row_ball, in_col_ball, counted.by_query, i, counted.by_near, j, ball)
 
 
 @njit(cache=True, nogil=True)
