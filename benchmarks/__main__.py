@@ -42,19 +42,26 @@ def four_numbers(n, d, k, rounds, with_peers=True):
 
 
 def everything(n, d, rounds):
-    """(b) against (a) at k = 100."""
+    """(b): all four curves, and scores, against (a) at k = 100 and against the curves alone."""
     real, generated = samples(n, d)
     product = np.empty((n, n), np.float32)
+    folds, ks = precall.CrossFit(2), [1, 3, 5, 10, 20]
+    curves = partial(contenders.four_curves, real, generated)
     seconds = interleaved(
         {
             "unit (sgemm)": lambda: contenders.unit(real, generated, 0, product),
             "(a) at k = 100": lambda: contenders.precall_four(real, generated, 100),
-            "(b) four curves, the paper's split, and all scores": (
-                lambda: contenders.precall_all(real, generated, 0)
+            "four curves, the paper's split, default scores": lambda: curves(True),
+            "four curves, no split": lambda: curves(False, ()),
+            "… and neighbour scores at five k": (
+                lambda: curves(False, contenders.NEIGHBOR_SCORES, ks)
             ),
-            "(b) four curves, two folds, and all scores": (
-                lambda: contenders.precall_all(real, generated, 0, precall.CrossFit(2))
+            "four curves, two folds": lambda: curves(folds, ()),
+            "… and default scores": lambda: curves(folds),
+            "… and neighbour scores at five k, two folds": (
+                lambda: curves(folds, contenders.NEIGHBOR_SCORES, ks)
             ),
+            "… and every score at five k, two folds": lambda: curves(folds, "all", ks),
         },
         rounds,
     )

@@ -45,9 +45,9 @@ def precall_four(real, generated, k):
     }
 
 
-def precall_all(real, generated, k, split=True):
-    """All four curves at k = √n, and every score whose cost grows with n·m but the soft ones."""
-    precall.evaluate(real, generated, split=split, scores=NEIGHBOR_SCORES)
+def four_curves(real, generated, split, scores=None, score_k=None):
+    """All four curves at k = √n, and scores: the default ones unless others are named."""
+    precall.evaluate(real, generated, split=split, scores=scores, score_k=score_k)
 
 
 def prdc(real, generated, k):

@@ -106,6 +106,14 @@ def _narrow(best, i, largest, error, bound):
 
 
 @njit(cache=True, nogil=True)
+def _narrow_again(of_near, largest, bound):
+    """Narrow what other queries, with errors of their own, have found out about references."""
+    for j in range(len(of_near.limits)):
+        if of_near.squared[j] < np.inf:
+            _narrow(of_near, j, largest, bound.col_error[j] + bound.largest_row_error, bound)
+
+
+@njit(cache=True, nogil=True)
 def _may_flatter(distance, squared_radii, i, realism, j, error, step):
     """Whether reference ``j`` may be more realistic by query ``i`` than by any other so far."""
     least = max(np.sqrt(np.float64(distance)) - error, 0.0) * step * (1.0 - 1e-12)
@@ -205,10 +213,7 @@ def relate(
     """
     kernel, a, b, row_norm, col_norm = tiles
     n_rows, n_cols = a.shape[2], b.shape[2]
-    for j in range(len(of_near.limits)):
-        if of_near.squared[j] < np.inf:  # seen by other queries, whose errors were others
-            error = bound.col_error[j] + bound.largest_row_error
-            _narrow(of_near, j, realism.largest, error, bound)
+    _narrow_again(of_near, realism.largest, bound)
     limits = limits_of_balls(tiles, thresholds, bound)
     row_inner, row_outer, col_inner, col_outer, row_ball, col_ball = limits
     n_balls, by_query, by_near = len(thresholds.of_query), counted.by_query, counted.by_near
