@@ -10,6 +10,7 @@ SOURCE = Path(precall.__file__).parent
 ROAD = [
     "version",
     "errors",
+    "parallel",
     "tie_rules",
     "conventions",
     "outputs",

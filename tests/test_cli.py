@@ -227,7 +227,7 @@ def test_demo(run, tmp_path):
 @pytest.mark.skipif(os.name == "nt", reason="sends a POSIX signal")
 def test_interruption_leaves_nothing_behind(tmp_path):
     for name in ("real", "generated"):
-        np.save(tmp_path / f"{name}.npy", RNG.normal(size=(60_000, 32)).astype(np.float32))
+        np.save(tmp_path / f"{name}.npy", RNG.normal(size=(120_000, 32)).astype(np.float32))
     command = [
         sys.executable,
         "-m",
@@ -239,7 +239,7 @@ def test_interruption_leaves_nothing_behind(tmp_path):
         "out.json",
     ]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    time.sleep(4)
+    time.sleep(8)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
     assert process.returncode == 130

@@ -108,7 +108,7 @@ def evaluate(
     evaluated = {label: subset for label, subset in subsets.items() if subset is not None}
     job.check(sets)
 
-    with _progress_bar(job.n_sweeps * (1 + len(evaluated)), shown=progress) as next_progress:
+    with _progress_bar(job.n_parts * (1 + len(evaluated)), shown=progress) as next_progress:
         result = job.run(sets, next_progress)
         classes, skipped = _run_classes(job, evaluated, next_progress)
     one_sided = [

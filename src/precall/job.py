@@ -15,10 +15,10 @@ from precall.error_rates import ErrorRates
 from precall.errors import InputError
 from precall.estimators import Estimator, Evidence
 from precall.features import FeatureSet, Rows
-from precall.neighbors import CrossPlan, NeighborPlan, NeighborStatistics
+from precall.neighbors import CrossPlan, NeighborPlan
 from precall.results import Evaluation, Protocol
 from precall.samples import Samples
-from precall.scores import Measured, ScoreRequest
+from precall.scores import Measured, Score, ScoreRequest
 from precall.split import CrossFit, Fold, NoSplit, Split
 from precall.version import __version__
 
@@ -47,12 +47,12 @@ class Job:
         return _name([estimator.resolved(*map(len, sets)) for estimator in self.estimators])
 
     @property
-    def n_sweeps(self) -> int:
-        """How often an engine is called."""
+    def n_parts(self) -> int:
+        """Parts that progress is reported in: one a call of an engine, and one for the scores."""
         needs = NeighborPlan().union(request.needs() for request in self.scores)
         n_folds = self.split.n_folds if isinstance(self.split, CrossFit) else 1
         n_extra = needs != NeighborPlan() and not isinstance(self.split, NoSplit)
-        return n_folds * (bool(self.estimators) or not n_extra) + n_extra
+        return n_folds * (bool(self.estimators) or not n_extra) + n_extra + bool(self.scores)
 
     def check(self, sets: Sets) -> None:
         """Refuse a k that the samples are too few for."""
@@ -122,7 +122,16 @@ class Job:
             name: PRCurve.of(ErrorRates.of(Evidence.concat(parts)))
             for name, parts in evidence.items()
         }
-        return self._result(sets, named, curves, unsplit, ratios)
+        measured = Measured(unsplit, sets, self.seed, n_threads(self.threads))
+        scores = self._score(measured, next_progress)
+        samples = Samples.of(
+            (len(sets[0]), len(sets[1])),
+            {name: (real, generated) for name, (real, generated) in ratios.items()},
+            None if unsplit is None else measured,
+            self.possible_scores(sets),
+            self.realism_k(sets),
+        )
+        return Evaluation(curves, scores, self._protocol(sets, named), samples=samples)
 
     def _measurements(
         self, sets: Sets, curve_plan: NeighborPlan, score_plan: NeighborPlan
@@ -142,25 +151,14 @@ class Job:
             (fold,) = NoSplit().folds(*sets, self.seed)
             yield fold, score_plan, False
 
-    def _result(
-        self,
-        sets: Sets,
-        named: dict[str, Estimator],
-        curves: dict[str, PRCurve],
-        unsplit: NeighborStatistics | None,
-        ratios: dict[str, list[Any]],
-    ) -> Evaluation:
-        measured = Measured(unsplit, sets, self.seed, n_threads(self.threads))
-        requests = self.possible_scores(sets)
-        samples = Samples.of(
-            (len(sets[0]), len(sets[1])),
-            {name: (real, generated) for name, (real, generated) in ratios.items()},
-            None if unsplit is None else measured,
-            requests,
-            self.realism_k(sets),
-        )
-        scores = {request.name: request.measure(measured) for request in requests}
-        return Evaluation(curves, scores, self._protocol(sets, named), samples=samples)
+    def _score(self, measured: Measured, next_progress: Callable[[], Progress]) -> dict[str, Score]:
+        requests, scores = self.possible_scores(measured.sets), {}
+        if requests:
+            report = next_progress()
+            for request in requests:
+                scores[request.name] = request.measure(measured)
+                report(len(scores), len(requests))
+        return scores
 
     def _protocol(self, sets: Sets, named: dict[str, Estimator]) -> Protocol:
         real, generated = sets

@@ -8,24 +8,27 @@ import math
 import os
 import warnings
 import zipfile
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from precall.errors import InputError, PrecallWarning
 from precall.features import FeatureSet
+from precall.parallel import in_threads
 
-__all__ = ["KernelDistance", "Moments", "frechet_distance", "kernel_distance"]
+__all__ = [
+    "KernelDistance",
+    "Moments",
+    "distance_of_moments",
+    "frechet_distance",
+    "kernel_distance",
+]
 
 Floats = NDArray[np.float64]
-S = TypeVar("S")
-T = TypeVar("T")
 
 _ROWS_AT_A_TIME = 1024
 _COLUMNS_AT_A_TIME = 256
@@ -62,7 +65,8 @@ class Moments:
                 i, j = (slice(start, start + _COLUMNS_AT_A_TIME) for start in block)
                 covariance[i, j] += centered[:, i].T @ centered[:, j]
 
-            _in_threads(add, blocks, threads)
+            with _one_thread():
+                in_threads(add, blocks, threads)
         covariance = np.triu(covariance) + np.triu(covariance, 1).T
         return cls(mean, covariance / (n - 1), n)
 
@@ -148,7 +152,7 @@ def frechet_distance(real: object, generated: object) -> float:
                 PrecallWarning,
                 stacklevel=2,
             )
-    return _distance(*sides)
+    return distance_of_moments(*sides)
 
 
 def _as_moments(data: object, role: str) -> Moments:
@@ -159,7 +163,8 @@ def _as_moments(data: object, role: str) -> Moments:
     return Moments.of(FeatureSet.of(data, role))
 
 
-def _distance(real: Moments, generated: Moments) -> float:
+def distance_of_moments(real: Moments, generated: Moments) -> float:
+    """Fréchet distance of two Gaussians with these moments; see :func:`frechet_distance`."""
     if real.mean.shape != generated.mean.shape:
         raise InputError(
             "real and generated must have the same number of features; got "
@@ -229,7 +234,8 @@ def kernel_distance(
         within = (_sum_of_kernel(z, z, diagonal=False) / (size * (size - 1)) for z in (x, y))
         return math.fsum(within) - 2 * _sum_of_kernel(x, y) / size**2
 
-    values = np.array(_in_threads(mmd, rngs, threads))
+    with _one_thread():
+        values = np.array(in_threads(mmd, rngs, threads))
     is_random = size < min(len(real), len(generated))
     return KernelDistance(float(values.mean()), float(values.std()) if is_random else None, size)
 
@@ -248,8 +254,3 @@ def _one_thread() -> AbstractContextManager[object]:
 
     limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
     return limits
-
-
-def _in_threads(task: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
-    with _one_thread(), ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(task, items))

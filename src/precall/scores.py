@@ -15,7 +15,7 @@ from precall.conventions import Convention
 from precall.errors import InputError
 from precall.features import FeatureSet
 from precall.hypersphere import alpha_precision, beta_recall
-from precall.moments import Moments, frechet_distance, kernel_distance
+from precall.moments import Moments, distance_of_moments, kernel_distance
 from precall.neighbors import Ball, CrossPlan, CrossStatistics, NeighborPlan, NeighborStatistics
 from precall.theory import (
     expected_clipped_coverage,
@@ -212,7 +212,7 @@ def _clipped_coverage(measured: Measured, k: int) -> float:
 
 def _frechet(measured: Measured, k: int) -> float:
     real, generated = (Moments.of(side, threads=measured.threads) for side in measured.sets)
-    return frechet_distance(real, generated)
+    return distance_of_moments(real, generated)
 
 
 def _kernel(measured: Measured, k: int) -> Score:

@@ -12,8 +12,7 @@ n · m. Memory-mapped float32 or float64 input in C order is never copied whole.
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import Lock
 from typing import Any, TypeVar
@@ -45,6 +44,7 @@ from precall.neighbors import (
     NeighborStatistics,
     Request,
 )
+from precall.parallel import in_threads
 from precall.split import FitEval
 from precall.tie_rules import largest_square_within
 
@@ -53,7 +53,6 @@ __all__ = ["CpuEngine"]
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Radii = dict[int, Floats]  # k -> (n_references,) squared radius of each reference's own ball
-S = TypeVar("S")
 T = TypeVar("T")
 
 _CHUNK_BYTES = 384 * 1024  # of packed queries: they stay in the second-level cache
@@ -111,11 +110,11 @@ class _Measurement:
         self.bases = _bases(real, generated)
         distinct = {id(rows): rows for side in self.sides for rows in (side.fit, side.evaluated)}
         self.grid = Grid.around([*distinct.values()])
-        in_order = _in_threads(
+        in_order = in_threads(
             lambda key: self.grid.place_all(distinct[key]), distinct, self.threads
         )
         self.placed = dict(zip(distinct, in_order, strict=True))
-        self.fits = _in_threads(self._fit, (0, 1), threads)
+        self.fits = in_threads(self._fit, (0, 1), threads)
         self.radii = self._own_radii()
         mean_ks = plan.ks(Ball.MEAN)
         self.mean_thresholds = [
@@ -150,7 +149,7 @@ class _Measurement:
 
         stored = [stored_rows(rows) for rows in classes]
         chunks = [[(c, part) for part in self._chunks(rows)] for c, rows in enumerate(classes)]
-        done = iter(_in_threads(task, itertools.chain(*chunks), self.threads))
+        done = iter(in_threads(task, itertools.chain(*chunks), self.threads))
         return [list(itertools.islice(done, len(of_class))) for of_class in chunks]
 
     def _chunks(self, rows: Rows) -> list[slice]:
@@ -390,17 +389,6 @@ class _Measurement:
             queries.queries,
             fit.references,
         )
-
-
-def _in_threads(task: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
-    """Run ``task`` on every item and return the results in order; stop at the first error."""
-    with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(task, item) for item in items]
-        try:
-            return [future.result() for future in futures]
-        except BaseException:  # Ctrl-C, too: what has not begun never will
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def _bases(*sides: FitEval) -> list[NDArray[Any]]:
