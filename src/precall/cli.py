@@ -151,12 +151,7 @@ def _evaluate(
     if estimators and not curves:
         raise click.UsageError("--estimator goes without --no-curves.")
     inputs = [path for path in (real, generated, labels_real, labels_generated) if path]
-    if json_path is not None and json_path != "-":
-        check_target(Path(json_path), inputs)
-    if samples_path is not None:
-        tables = check_sample_path(samples_path, inputs)
-        if json_path is not None and Path(json_path) in tables:
-            raise click.UsageError("--json and --samples would write the same file.")
+    _check_outputs(json_path, samples_path, inputs)
     chosen = (estimators or NEIGHBOR_ESTIMATORS) if curves else ()
     result = evaluate(
         real,
@@ -228,6 +223,16 @@ def _estimator_class(name: str) -> type:
             f"{name!r} is unknown; choose from {known}.", param_hint="--estimator"
         )
     return NEIGHBOR_ESTIMATORS[name]
+
+
+def _check_outputs(json_path: str | None, samples_path: Path | None, inputs: list[Path]) -> None:
+    """Refuse, before any work is done, what could not be written or would overwrite an input."""
+    if json_path is not None and json_path != "-":
+        check_target(Path(json_path), inputs)
+    if samples_path is not None:
+        tables = check_sample_path(samples_path, inputs)
+        if json_path is not None and Path(json_path) in tables:
+            raise click.UsageError("--json and --samples would write the same file.")
 
 
 def _chosen_scores(names: tuple[str, ...]) -> tuple[str, ...] | str | None:

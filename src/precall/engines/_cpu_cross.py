@@ -311,6 +311,32 @@ def _soft_limits(radii, row_norm, error, bound):
     return limits
 
 
+class _SoftHits(NamedTuple):
+    """What may be within R of each query."""
+
+    distances: Any  # (n_queries, capacity) int32: Q
+    cols: Any  # (n_queries, capacity) int32: index among the near references
+    sizes: Any  # (n_queries,) how many there were; more than the capacity were not kept
+    limits: Any  # (n_padded,) largest Q that matters to the products that are still open
+
+
+@njit(cache=True, nogil=True)
+def _multiply_open(found, n_open, queries, references, places, in_order, radii, covered):
+    """Multiply, in the order of the class, the products that are not too small to matter."""
+    covered[:] = 1.0
+    for i in range(len(queries.rows)):
+        if n_open[i] == 0:
+            continue
+        size, rows = found.sizes[i], in_order
+        if size <= _SOFT_CAPACITY:
+            is_near = found.distances[i, :size] <= found.limits[i]
+            near = places.near[found.cols[i, :size][is_near]]
+            rows = in_order[np.sort(np.concatenate((near, places.far)))]
+        exact = _distances(queries.base[queries.rows[i]], references.base, rows)
+        for t in range(n_open[i]):
+            covered[t, i] = 1.0 - _missed(exact, radii[t])
+
+
 @njit(cache=True, nogil=True)
 def cover_softly(tiles, bound, never, queries, references, places, in_order, radii, covered):
     """1 − ∏ min(1, d/R) over all references, multiplied in their own order, for several R.
@@ -369,15 +395,5 @@ def cover_softly(tiles, bound, never, queries, references, places, in_order, rad
                     if n_open[i] == 0:
                         open_rows[a_panel] -= 1
                         break
-    covered[:] = 1.0
-    for i in range(n_queries):
-        if n_open[i] == 0:
-            continue
-        rows = in_order
-        if sizes[i] <= _SOFT_CAPACITY:
-            is_near = distances[i, : sizes[i]] <= np.int64(row_limit[i]) + row_norm[i]
-            near = places.near[cols[i, : sizes[i]][is_near]]
-            rows = in_order[np.sort(np.concatenate((near, places.far)))]
-        exact = _distances(queries.base[queries.rows[i]], references.base, rows)
-        for t in range(n_open[i]):
-            covered[t, i] = 1.0 - _missed(exact, radii[t])
+    found = _SoftHits(distances, cols, sizes, row_limit + row_norm)
+    _multiply_open(found, n_open, queries, references, places, in_order, radii, covered)

@@ -14,7 +14,6 @@ __all__ = ["Candidates", "collect_nearest", "kth_distances"]
 
 UNKNOWN = -1
 _FIRST_GUESS, _GUESS_AGAIN = 1, 4  # panels seen
-_FEW = 16  # fewer are sorted by insertion
 
 
 class Candidates(NamedTuple):
@@ -201,17 +200,21 @@ def collect_nearest(tiles, label, never, n_references, error, depth, relative, f
 
 @njit(cache=True, nogil=True)
 def _sort_together(values, codes):
-    """Sort ``values``, and ``codes`` along with them."""
-    if len(values) > _FEW:
-        order = np.argsort(values)
-        values[:], codes[:] = values[order], codes[order]
-        return
-    for t in range(1, len(values)):
-        value, code, at = values[t], codes[t], t
-        while at > 0 and values[at - 1] > value:
-            values[at], codes[at] = values[at - 1], codes[at - 1]
-            at -= 1
-        values[at], codes[at] = value, code
+    """Sort ``values``, and ``codes`` along with them: a shell sort, as there are few nearly always.
+
+    NumPy's sorts would take Numba seconds to compile.
+    """
+    gap = 1
+    while 3 * gap < len(values):
+        gap = 3 * gap + 1
+    while gap > 0:
+        for t in range(gap, len(values)):
+            value, code, at = values[t], codes[t], t
+            while at >= gap and values[at - gap] > value:
+                values[at], codes[at] = values[at - gap], codes[at - gap]
+                at -= gap
+            values[at], codes[at] = value, code
+        gap //= 3
 
 
 @njit(cache=True, nogil=True)
@@ -296,8 +299,10 @@ def kth_distances(queries, classes, found, ks, error, bound, out):
         Output, (n_queries, 3, n_ks); inf where there are fewer. With a second axis of length 1 only
         class 0 is looked at.
     """
-    n_members = np.array([len(r.near) + len(r.far) for r in classes])
-    fast, doubtful = np.empty(n_members.sum()), np.empty(n_members.sum(), dtype=np.int64)
+    n_first = len(classes[0].near) + len(classes[0].far)
+    n_both = n_first + len(classes[1].near) + len(classes[1].far)
+    n_members = (n_first, n_both - n_first, n_both)
+    fast, doubtful = np.empty(n_both), np.empty(n_both, dtype=np.int64)
     capacity = found[0].distances.shape[1] + found[1].distances.shape[1]
     both_distances, both_codes = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
     out[:] = np.inf
@@ -317,7 +322,7 @@ def kth_distances(queries, classes, found, ks, error, bound, out):
                 else:
                     n = _measure(query, classes[label], found[label], i, label, fast, doubtful, n)
             for t in range(len(ks)):
-                if ks[t] > n_members[start:stop].sum():
+                if ks[t] > n_members[which]:
                     continue
                 if is_on_grid:
                     out[i, which, t] = _kth_by_grid(
