@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.features import FeatureSet
+from precall.moments import mean_of
 
 __all__ = ["alpha_precision", "beta_recall"]
 
@@ -19,7 +20,7 @@ _ROWS_AT_A_TIME = 4096
 
 def alpha_precision(real: FeatureSet, generated: FeatureSet) -> float:
     """How evenly generated samples fill the spheres that hold a share α of the real ones."""
-    center = _mean(real)
+    center = mean_of(real)
     of_real, of_generated = (_distances(features, center) for features in (real, generated))
     alphas = np.linspace(0.0, 1.0, _STEPS)
     radii = np.quantile(of_real, alphas)
@@ -38,7 +39,7 @@ def beta_recall(
     is_near
         (n,) whether it is as near as the nearest other real sample.
     """
-    of_nearest = _distances(generated, _mean(generated))[nearest]
+    of_nearest = _distances(generated, mean_of(generated))[nearest]
     betas = np.linspace(0.0, 1.0, _STEPS)
     radii = np.quantile(of_nearest, betas)
     return _evenness(betas, (is_near[:, None] & (of_nearest[:, None] <= radii)).mean(axis=0))
@@ -46,13 +47,6 @@ def beta_recall(
 
 def _evenness(shares: Floats, found: Floats) -> float:
     return float(1.0 - 2.0 * np.abs(shares - found).sum() * (shares[1] - shares[0]))
-
-
-def _mean(features: FeatureSet) -> Floats:
-    total = np.zeros(features.n_features)
-    for tile in features.rows.tiles(_ROWS_AT_A_TIME):
-        total += tile.sum(axis=0, dtype=np.float64)
-    return total / len(features)
 
 
 def _distances(features: FeatureSet, center: Floats) -> Floats:

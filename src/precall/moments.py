@@ -26,12 +26,21 @@ __all__ = [
     "distance_of_moments",
     "frechet_distance",
     "kernel_distance",
+    "mean_of",
 ]
 
 Floats = NDArray[np.float64]
 
 _ROWS_AT_A_TIME = 1024
 _COLUMNS_AT_A_TIME = 256
+
+
+def mean_of(features: FeatureSet) -> Floats:
+    """Mean of all rows in float64, (d,)."""
+    total = np.zeros(features.n_features)
+    for tile in features.rows.tiles(_ROWS_AT_A_TIME):
+        total += tile.sum(axis=0, dtype=np.float64)
+    return total / len(features)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,10 +60,7 @@ class Moments:
         n, d = len(features), features.n_features
         if n < 2:
             raise InputError(f"a covariance needs at least 2 samples; {features.role} has {n}.")
-        rows, mean = features.rows, np.zeros(d)
-        for tile in rows.tiles(_ROWS_AT_A_TIME):
-            mean += tile.sum(axis=0, dtype=np.float64)
-        mean /= n
+        rows, mean = features.rows, mean_of(features)
         covariance = np.zeros((d, d))
         starts = range(0, d, _COLUMNS_AT_A_TIME)
         blocks = [(i, j) for i in starts for j in starts if i <= j]
