@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import trapezoid
 
 import precall
 from precall.error_rates import ErrorRates
-from precall.estimators import Evidence
+from precall.evidence import Evidence
 
 SAMPLES = st.lists(
     st.tuples(st.integers(0, 5), st.integers(0, 5), st.booleans()), min_size=2, max_size=25
@@ -54,6 +55,38 @@ def test_all_classifiers_of_the_family_and_no_others(samples):
         zip(rates.real_called_generated.tolist(), rates.generated_called_real.tolist(), strict=True)
     )
     assert found == family(samples)
+
+
+@given(SAMPLES)
+def test_each_classifier_is_known_by_its_gamma(samples):
+    found = evidence(samples)
+    rates = ErrorRates.of(found)
+    assert np.count_nonzero(np.isnan(rates.gamma)) == 2
+    for gamma, fpr, fnr in zip(rates.gamma, rates.fpr, rates.fnr, strict=True):
+        if not np.isnan(gamma):
+            called = found.called_real(gamma)
+            assert np.mean(~called[found.is_real]) == fpr
+            assert np.mean(called[~found.is_real]) == fnr
+
+
+@given(SAMPLES)
+def test_the_best_classifiers_are_the_hull(samples):
+    found = evidence(samples)
+    rates = ErrorRates.of(found)
+    of_hull = set(zip(*(part.tolist() for part in rates.hull()), strict=True))
+    measured = {
+        (np.mean(~called[found.is_real]), np.mean(called[~found.is_real]))
+        for called in map(found.called_real, rates.best())
+    }
+    assert of_hull - {(0.0, 1.0), (1.0, 0.0)} <= measured <= of_hull
+
+
+@given(SAMPLES)
+def test_mean_risk_is_an_average_over_weights(samples):
+    rates = ErrorRates.of(evidence(samples))
+    w = np.linspace(0, 1, 2001)[:, None]
+    risk = np.min(w * rates.fpr + (1 - w) * rates.fnr, axis=1)
+    assert rates.mean_risk == pytest.approx(trapezoid(risk, w[:, 0]), abs=1e-6)
 
 
 def test_rates_are_shares_of_each_class():

@@ -6,8 +6,9 @@ from precall.display import PRCurveDisplay
 from precall.distributions import true_curve
 from precall.error_rates import ErrorRates
 from precall.errors import InputError, PrecallWarning
-from precall.estimators import IPR, KNN, Coverage, Evidence, Likelihood, Parzen
+from precall.estimators import IPR, KNN, Coverage, Likelihood, Parzen
 from precall.evaluation import evaluate
+from precall.evidence import Evidence
 from precall.features import FeatureSet
 from precall.moments import Moments, frechet_distance
 from precall.results import Evaluation

@@ -10,13 +10,13 @@ and the two trivial classifiers are always in the family (000 §3.2).
 """
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from precall.errors import InputError
-from precall.estimators.base import Evidence
+from precall.evidence import Evidence
 from precall.hull import lower_hull
 
 __all__ = ["ErrorRates"]
@@ -33,6 +33,7 @@ class ErrorRates:
 
     real_called_generated: Counts  # (n_classifiers,)
     generated_called_real: Counts  # (n_classifiers,)
+    gamma: NDArray[np.float64]  # (n_classifiers,) of each; NaN for the two trivial ones
     n_real: int
     n_generated: int
 
@@ -52,15 +53,38 @@ class ErrorRates:
         if evidence.is_real.all() or not evidence.is_real.any():
             raise InputError("error rates need evaluated samples of both classes; got only one.")
         groups = _RatioGroups.of(evidence)
-        called_real = groups.called_real()  # (n_classifiers, 2): real, generated
+        called_real, gamma = groups.called_real()
         n_real = int(np.count_nonzero(evidence.is_real))
         n_generated = len(evidence.is_real) - n_real
-        return cls(n_real - called_real[:, 0], called_real[:, 1], n_real, n_generated)
+        return cls(n_real - called_real[:, 0], called_real[:, 1], gamma, n_real, n_generated)
 
     def hull(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return fpr and fnr of the classifiers that are best for some λ, found on the counts."""
         fpr, fnr = lower_hull(self.real_called_generated, self.generated_called_real)
         return np.asarray(fpr) / self.n_real, np.asarray(fnr) / self.n_generated
+
+    def best(self) -> NDArray[np.float64]:
+        """Return the γ of a classifier for each vertex of the hull; trivial ones are left out."""
+        named = ~np.isnan(self.gamma)
+        points = self.real_called_generated[named] * (self.n_generated + 1)
+        points += self.generated_called_real[named]
+        fpr, fnr = map(
+            np.asarray, lower_hull(self.real_called_generated, self.generated_called_real)
+        )
+        known, first = np.unique(points, return_index=True)
+        return self.gamma[named][first[np.isin(known, fpr * (self.n_generated + 1) + fnr)]]
+
+    @property
+    def mean_risk(self) -> float:
+        """Smallest risk of the family, averaged over all trade-offs: ¼ at worst, 0 at best.
+
+        The risk with weight w = λ/(1 + λ) on real is w·fpr + (1 − w)·fnr; w is uniform on [0, 1].
+        """
+        fpr, fnr = self.hull()
+        falls, rises = -np.diff(fnr), np.diff(fpr)
+        w = np.concatenate([[1.0], falls / (falls + rises), [0.0]])  # where the best one changes
+        middle, width = (w[1:] + w[:-1]) / 2, w[:-1] - w[1:]
+        return float(np.sum(width * (middle * fpr + (1 - middle) * fnr)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,30 +114,35 @@ class _RatioGroups:
         sizes = np.add.reduceat(labels, starts, axis=0, dtype=np.int64) if len(starts) else _NO_ROWS
         return cls(sizes, side[starts], quotient[starts], no_evidence)
 
-    def called_real(self) -> NDArray[Any]:
-        """Real and generated samples that each distinct classifier calls real."""
+    def called_real(self) -> tuple[Counts, NDArray[np.float64]]:
+        """Real and generated samples that each distinct classifier calls real, and its γ."""
         prefix = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(self.sizes, axis=0)])
-        position = np.arange(len(prefix))
         never_generated = self._count(side=-1, quotient=0.0)  # groups with a > 0, b = 0
         above_even = int(np.count_nonzero(self.side < 0))
         even_or_above = int(np.count_nonzero(self.side <= 0))
         ever_real = len(self.side) - self._count(side=1, quotient=0.0)  # all but a = 0
-        below_one = prefix[(position >= never_generated) & (position <= above_even)]
-        from_one = prefix[(position >= even_or_above) & (position <= ever_real)]
-        everything = prefix[-1:] + self.no_evidence
-        return np.concatenate(
-            [
-                prefix[:1],  # all generated
-                prefix[never_generated : never_generated + 1] + self.no_evidence,  # γ = 0
-                below_one,  # 0 < γ < 1
-                from_one + self.no_evidence,  # 1 ≤ γ < ∞
-                prefix[ever_real : ever_real + 1],  # γ = ∞
-                everything,  # all real
-            ]
-        )
+        # γ lies halfway between the quotients b/a, or a/b from γ = 1 on, that it tells apart.
+        of_real = self.quotient[never_generated:above_even]
+        of_generated = self.quotient[even_or_above:ever_real]
+        below_one = _midpoints(np.concatenate([[0.0], of_real, [1.0]]))
+        from_one = 1 / _midpoints(np.concatenate([[1.0], of_generated, [0.0]]))
+        parts = [
+            (prefix[:1], [np.nan]),  # all generated
+            (prefix[never_generated : never_generated + 1] + self.no_evidence, [0.0]),
+            (prefix[never_generated : above_even + 1], below_one),  # 0 < γ < 1
+            (prefix[even_or_above : ever_real + 1] + self.no_evidence, from_one),  # 1 ≤ γ < ∞
+            (prefix[ever_real : ever_real + 1], [np.inf]),
+            (prefix[-1:] + self.no_evidence, [np.nan]),  # all real
+        ]
+        counts, gammas = zip(*parts, strict=True)
+        return np.concatenate(counts), np.concatenate(gammas)
 
     def _count(self, side: int, quotient: float) -> int:
         return int(np.count_nonzero((self.side == side) & (self.quotient == quotient)))
+
+
+def _midpoints(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return (values[1:] + values[:-1]) / 2
 
 
 _NO_ROWS = np.zeros((0, 2), np.int64)

@@ -13,7 +13,8 @@ from precall.curve import PRCurve
 from precall.engines import Engine, Progress, n_threads
 from precall.error_rates import ErrorRates
 from precall.errors import InputError
-from precall.estimators import Estimator, Evidence
+from precall.estimators import Estimator, Task
+from precall.evidence import Evidence
 from precall.features import FeatureSet, Rows
 from precall.neighbors import CrossPlan, NeighborPlan
 from precall.results import Evaluation, Protocol
@@ -115,7 +116,7 @@ class Job:
             if plan.cross is not None:
                 unsplit = statistics
             for name, estimator in named.items() if has_curves else ():
-                found = estimator.evidence(fold, statistics)
+                found = estimator.evidence(Task(fold, statistics))
                 evidence[name].append(found)
                 _place_ratios(ratios[name], estimator, found, fold, sets)
         curves = {

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import precall
 from precall.engines import choose_engine
-from precall.estimators import NEIGHBOR_ESTIMATORS, Coverage, as_estimator
+from precall.estimators import NEIGHBOR_ESTIMATORS, Coverage, Task, as_estimator
 from precall.features import FeatureSet
 from precall.neighbors import NeighborPlan
 from precall.split import CrossFit, HoldOut, NoSplit
@@ -22,7 +22,7 @@ def evidence(estimators, real, generated, split):
         statistics = engine.measure(
             fold.real, fold.generated, plan, threads=1, progress=lambda done, total: None
         )
-        yield [estimator.evidence(fold, statistics) for estimator in estimators]
+        yield [estimator.evidence(Task(fold, statistics)) for estimator in estimators]
 
 
 @given(pairs_with_k(), st.sampled_from([NoSplit(), HoldOut(), CrossFit(2)]))

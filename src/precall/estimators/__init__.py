@@ -1,7 +1,7 @@
 """Estimators: one file a hypothesis class."""
 
 from precall.errors import InputError
-from precall.estimators.base import Estimator, Evidence, NeighborEstimator
+from precall.estimators.base import Estimator, NeighborEstimator, Task
 from precall.estimators.coverage import Coverage
 from precall.estimators.ipr import IPR
 from precall.estimators.knn import KNN
@@ -14,10 +14,10 @@ __all__ = [
     "NEIGHBOR_ESTIMATORS",
     "Coverage",
     "Estimator",
-    "Evidence",
     "Likelihood",
     "NeighborEstimator",
     "Parzen",
+    "Task",
     "as_estimator",
 ]
 

@@ -1,51 +1,43 @@
 """What an estimator is: a family of classifiers that weigh evidence for real against generated."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from precall.errors import InputError
+from precall.evidence import Evidence
 from precall.neighbors import Ball, NeighborPlan, NeighborStatistics
 from precall.split import Fold
 
-__all__ = ["Estimator", "Evidence", "NeighborEstimator"]
+__all__ = ["Estimator", "NeighborEstimator", "Task"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
-    """How strongly each evaluated sample looks real, and how strongly generated.
+class Task:
+    """What evidence is drawn from, and by what means."""
 
-    The classifier with parameter γ calls z real if γ·a(z) ≥ b(z) (000 §3.1).
-    """
-
-    for_real: NDArray[Any]  # (n,) non-negative: a(z)
-    for_generated: NDArray[Any]  # (n,) non-negative: b(z)
-    is_real: NDArray[np.bool_]  # (n,) the truth
-
-    def ratio(self) -> NDArray[np.float64]:
-        """a/b of each sample: inf where b = 0 < a, and 1 where both are 0, which is even."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.asarray(self.for_real / self.for_generated, dtype=np.float64)
-        return np.where((self.for_real == 0) & (self.for_generated == 0), 1.0, ratio)
-
-    @classmethod
-    def concat(cls, parts: Sequence[Self]) -> Self:
-        """Pool the samples of several folds: errors at equal γ then add up."""
-        return cls(
-            np.concatenate([part.for_real for part in parts]),
-            np.concatenate([part.for_generated for part in parts]),
-            np.concatenate([part.is_real for part in parts]),
-        )
+    fold: Fold
+    statistics: NeighborStatistics  # of the estimator's needs, on this fold
+    seed: int = 0  # of all chance in this fold
+    repeat: int = 0  # which of the estimator's repeats
+    threads: int = 1
 
 
 class Estimator(Protocol):
     """A hypothesis class. A dataclass of parameters; its ``repr`` is its label in legends."""
 
-    name: ClassVar[str]
+    @property
+    def name(self) -> str:
+        """Name of its curve."""
+        ...
+
+    @property
+    def n_repeats(self) -> int:
+        """How often it is to be repeated by chance; its curve is the mean at equal λ."""
+        ...
 
     @property
     def n_neighbors(self) -> int | None:
@@ -60,8 +52,8 @@ class Estimator(Protocol):
         """Say what an engine has to count."""
         ...
 
-    def evidence(self, fold: Fold, statistics: NeighborStatistics) -> Evidence:
-        """Weigh every evaluated sample of ``fold``, real ones first."""
+    def evidence(self, task: Task) -> Evidence:
+        """Weigh every evaluated sample of the fold, real ones first."""
         ...
 
     def likelihood_ratio(self, evidence: Evidence, n: int, m: int) -> NDArray[np.float64]:
@@ -82,6 +74,7 @@ class NeighborEstimator:
 
     k: int | Literal["sqrt"] = "sqrt"
     name: ClassVar[str]
+    n_repeats: ClassVar[int] = 1
     ball: ClassVar[Ball]
 
     def __post_init__(self) -> None:
@@ -109,10 +102,10 @@ class NeighborEstimator:
         """Ask for the references near each sample."""
         return NeighborPlan(frozenset({(self.ball, self.n_neighbors)}))
 
-    def evidence(self, fold: Fold, statistics: NeighborStatistics) -> Evidence:
+    def evidence(self, task: Task) -> Evidence:
         """Read the raw counts, never divided by anything: γ absorbs every scale."""
-        counts = statistics.counts[self.ball, self.n_neighbors]
-        return Evidence(counts[:, 0], counts[:, 1], statistics.is_real)
+        counts = task.statistics.counts[self.ball, self.n_neighbors]
+        return Evidence(counts[:, 0], counts[:, 1], task.statistics.is_real)
 
     def likelihood_ratio(self, evidence: Evidence, n: int, m: int) -> NDArray[np.float64]:
         """Estimate p/q: each class's own balls hold the same share of it, whatever its size."""

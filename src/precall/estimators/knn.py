@@ -6,7 +6,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.estimators.base import Evidence, NeighborEstimator
+from precall.estimators.base import NeighborEstimator
+from precall.evidence import Evidence
 from precall.neighbors import Ball
 
 __all__ = ["KNN"]

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.errors import InputError
-from precall.estimators.base import Evidence
-from precall.neighbors import NeighborPlan, NeighborStatistics
-from precall.split import Fold
+from precall.estimators.base import Task
+from precall.evidence import Evidence
+from precall.neighbors import NeighborPlan
 
 __all__ = ["HasLogDensity", "Likelihood"]
 
@@ -42,6 +42,7 @@ class Likelihood:
     p: LogDensity
     q: LogDensity
     name: ClassVar[str] = "likelihood"
+    n_repeats: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         for name, density in (("p", self.p), ("q", self.q)):
@@ -63,9 +64,9 @@ class Likelihood:
         """No neighbours are needed."""
         return NeighborPlan()
 
-    def evidence(self, fold: Fold, statistics: NeighborStatistics) -> Evidence:
+    def evidence(self, task: Task) -> Evidence:
         """Weigh the evaluated samples, tile by tile."""
-        sides = (fold.real.evaluated, fold.generated.evaluated)
+        sides = (task.fold.real.evaluated, task.fold.generated.evaluated)
         log_ratio = np.concatenate(
             [self._log_ratio(tile) for s in sides for tile in s.tiles(_TILE)]
         )
