@@ -6,7 +6,7 @@ from precall.display import PRCurveDisplay
 from precall.distributions import true_curve
 from precall.error_rates import ErrorRates
 from precall.errors import InputError, PrecallWarning
-from precall.estimators import IPR, KNN, Coverage, Likelihood, Parzen
+from precall.estimators import IPR, KNN, Clusters, Coverage, Likelihood, Parzen, Trained
 from precall.evaluation import evaluate
 from precall.evidence import Evidence
 from precall.features import FeatureSet
@@ -14,12 +14,15 @@ from precall.moments import Moments, frechet_distance
 from precall.results import Evaluation
 from precall.samples import Samples, SampleTable
 from precall.scores import Score
-from precall.split import CrossFit, HoldOut, NoSplit
+from precall.split import CoinFlip, CrossFit, HoldOut, NoSplit
+from precall.two_sample import TwoSampleTest
 from precall.version import __version__
 
 __all__ = [
     "IPR",
     "KNN",
+    "Clusters",
+    "CoinFlip",
     "Coverage",
     "CrossFit",
     "Curve",
@@ -41,6 +44,8 @@ __all__ = [
     "SampleTable",
     "Samples",
     "Score",
+    "Trained",
+    "TwoSampleTest",
     "__version__",
     "evaluate",
     "frechet_distance",

@@ -20,6 +20,7 @@ class Evidence:
     for_real: NDArray[Any]  # (n,) non-negative: a(z)
     for_generated: NDArray[Any]  # (n,) non-negative: b(z)
     is_real: NDArray[np.bool_]  # (n,) the truth
+    choice: str = ""  # what cross-validation settled on, where it did
 
     def __len__(self) -> int:
         return len(self.is_real)

@@ -38,6 +38,11 @@ class Rows:
         """Number of columns."""
         return int(self.array.shape[1])
 
+    def select(self, indices: NDArray[np.intp]) -> Self:
+        """Return a lazy view of some of the rows."""
+        stored = self.selection
+        return type(self)(self.array, indices if stored is None else stored[indices])
+
     def tile(self, start: int, stop: int) -> FloatRows:
         """Return rows ``start`` to ``stop`` of the selection, in the stored precision."""
         if self.selection is None:
@@ -103,8 +108,7 @@ class FeatureSet:
 
     def select(self, indices: NDArray[np.intp]) -> Rows:
         """Return a lazy view of some of the rows."""
-        stored = self.rows.selection
-        return Rows(self.rows.array, indices if stored is None else stored[indices])
+        return self.rows.select(indices)
 
     def subset(self, indices: NDArray[np.intp], label: str) -> Self:
         """Return the samples of one class as a set of their own."""

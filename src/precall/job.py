@@ -1,31 +1,28 @@
 """A job: the settled choices of one evaluation, and the road that its samples take."""
 
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from precall.combination import best_curve
 from precall.conventions import Convention
 from precall.curve import PRCurve
 from precall.engines import Engine, Progress, n_threads
-from precall.error_rates import ErrorRates
 from precall.errors import InputError
-from precall.estimators import Estimator, Task
-from precall.evidence import Evidence
-from precall.features import FeatureSet, Rows
+from precall.estimators import Estimator
+from precall.features import FeatureSet
 from precall.neighbors import CrossPlan, NeighborPlan
 from precall.results import Evaluation, Protocol
 from precall.samples import Samples
 from precall.scores import Measured, Score, ScoreRequest
-from precall.split import CrossFit, Fold, NoSplit, Split
+from precall.split import CoinFlip, CrossFit, Fold, HoldOut, NoSplit, Split
+from precall.two_sample import TwoSampleTest, binomial_test
 from precall.version import __version__
+from precall.weighing import Pool, Sets, Weigher
 
 __all__ = ["Job", "Sets"]
-
-Sets = tuple[FeatureSet, FeatureSet]  # real, generated
 
 _REALISM_K = 3
 
@@ -49,16 +46,25 @@ class Job:
 
     @property
     def n_parts(self) -> int:
-        """Parts that progress is reported in: one a call of an engine, and one for the scores."""
+        """Parts that progress is reported in."""
         needs = NeighborPlan().union(request.needs() for request in self.scores)
         n_folds = self.split.n_folds if isinstance(self.split, CrossFit) else 1
         n_extra = needs != NeighborPlan() and not isinstance(self.split, NoSplit)
-        return n_folds * (bool(self.estimators) or not n_extra) + n_extra + bool(self.scores)
+        n_curves = n_folds * self.weigher.n_parts(self.estimators)
+        return n_curves * (bool(self.estimators) or not n_extra) + n_extra + bool(self.scores)
+
+    @property
+    def weigher(self) -> Weigher:
+        """What weighs the samples."""
+        return Weigher(self.engine, self.seed, self.threads)
 
     def check(self, sets: Sets) -> None:
         """Refuse a k that the samples are too few for."""
         if self.estimators:
-            _check_neighbors(self.resolved(sets), self.split.folds(*sets, self.seed), sets)
+            folds = self.split.folds(*sets, self.seed)
+            _check_neighbors(self.resolved(sets), folds, sets)
+            for estimator in self.estimators:
+                estimator.check(folds[0])
         for request in self.scores if self.must_score else ():
             if (shortage := request.shortage(sets)) is not None:
                 raise InputError(shortage)
@@ -100,57 +106,66 @@ class Job:
     def run(self, sets: Sets, next_progress: Callable[[], Progress]) -> Evaluation:
         """Measure, judge and put together the result."""
         named = self.resolved(sets)
-        curve_plan = NeighborPlan().union(estimator.needs() for estimator in named.values())
-        score_plan = self.score_plan(sets)
-        evidence: dict[str, list[Evidence]] = {name: [] for name in named}
-        ratios = {name: [np.full(len(side), np.nan) for side in sets] for name in named}
+        pools = {name: Pool(sets) for name in named}
         unsplit = None
-        for fold, plan, has_curves in self._measurements(sets, curve_plan, score_plan):
-            statistics = self.engine.measure(
-                fold.real,
-                fold.generated,
-                plan,
-                threads=self.threads,
-                progress=next_progress(),
-            )
+        for number, (fold, plan, has_curves) in enumerate(self._measurements(sets)):
+            wanted = named if has_curves else {}
+            weighed = self.weigher.weigh(wanted, fold, number, plan, next_progress)
             if plan.cross is not None:
-                unsplit = statistics
-            for name, estimator in named.items() if has_curves else ():
-                found = estimator.evidence(Task(fold, statistics))
-                evidence[name].append(found)
-                _place_ratios(ratios[name], estimator, found, fold, sets)
-        curves = {
-            name: PRCurve.of(ErrorRates.of(Evidence.concat(parts)))
-            for name, parts in evidence.items()
-        }
+                unsplit = weighed.statistics
+            for name, found in weighed.evidence.items():
+                pools[name].add(named[name], weighed.estimators[name], fold, found)
         measured = Measured(unsplit, sets, self.seed, n_threads(self.threads))
         scores = self._score(measured, next_progress)
         samples = Samples.of(
             (len(sets[0]), len(sets[1])),
-            {name: (real, generated) for name, (real, generated) in ratios.items()},
+            {name: pool.likelihood_ratios for name, pool in pools.items()},
             None if unsplit is None else measured,
             self.possible_scores(sets),
             self.realism_k(sets),
         )
-        return Evaluation(curves, scores, self._protocol(sets, named), samples=samples)
+        return Evaluation(
+            {name: pool.curve() for name, pool in pools.items()},
+            scores,
+            self._protocol(sets, named, pools),
+            best_curve=self._best_curve(pools),
+            tests=self._tests(pools),
+            samples=samples,
+        )
 
-    def _measurements(
-        self, sets: Sets, curve_plan: NeighborPlan, score_plan: NeighborPlan
-    ) -> Iterator[tuple[Fold, NeighborPlan, bool]]:
+    def _best_curve(self, pools: Mapping[str, Pool]) -> PRCurve | None:
+        """Combine all estimators; without a split none of them is judged by unseen samples."""
+        if isinstance(self.split, NoSplit):
+            return None
+        candidates = [evidence for pool in pools.values() for evidence in pool.evidence]
+        return best_curve(candidates, self.seed)
+
+    def _tests(self, pools: Mapping[str, Pool]) -> dict[str, TwoSampleTest]:
+        """Test for P = Q with each classifier; only a single split allows it without refitting."""
+        if not isinstance(self.split, HoldOut | CoinFlip):
+            return {}
+        tests = {}
+        for name, pool in pools.items():
+            real, generated = (ratios[~np.isnan(ratios)] for ratios in pool.likelihood_ratios)
+            tests[name] = binomial_test((real, generated), self.seed)
+        return tests
+
+    def _measurements(self, sets: Sets) -> Iterator[tuple[Fold, NeighborPlan, bool]]:
         """Yield what to measure: folds for the curves, all samples for the scores, or both in one.
 
-        Each with a plan, and whether it serves the curves.
+        Each with what the scores need of it, and whether it serves the curves.
         """
+        plan = self.score_plan(sets)
         if isinstance(self.split, NoSplit):
             (fold,) = self.split.folds(*sets, self.seed)
-            yield fold, curve_plan.union([score_plan]), bool(self.estimators)
+            yield fold, plan, bool(self.estimators)
             return
         if self.estimators:
             for fold in self.split.folds(*sets, self.seed):
-                yield fold, curve_plan, True
-        if score_plan.cross is not None:
+                yield fold, NeighborPlan(), True
+        if plan.cross is not None:
             (fold,) = NoSplit().folds(*sets, self.seed)
-            yield fold, score_plan, False
+            yield fold, plan, False
 
     def _score(self, measured: Measured, next_progress: Callable[[], Progress]) -> dict[str, Score]:
         requests, scores = self.possible_scores(measured.sets), {}
@@ -161,14 +176,18 @@ class Job:
                 report(len(scores), len(requests))
         return scores
 
-    def _protocol(self, sets: Sets, named: dict[str, Estimator]) -> Protocol:
+    def _protocol(
+        self, sets: Sets, named: dict[str, Estimator], pools: Mapping[str, Pool]
+    ) -> Protocol:
         real, generated = sets
         return Protocol(
             n=len(real),
             m=len(generated),
             d=real.n_features,
             dtype=_dtype(sets),
+            estimators={name: _one_line(estimator) for name, estimator in named.items()},
             k={name: estimator.n_neighbors for name, estimator in named.items()},
+            choices={name: tuple(pool.choices) for name, pool in pools.items() if pool.choices},
             split=str(self.split),
             seed=self.seed,
             tie_rule=str(self.convention.tie_rule(*(side.input_dtype for side in sets))),
@@ -184,28 +203,12 @@ class Job:
         )
 
 
+def _one_line(estimator: Estimator) -> str:
+    return " ".join(repr(estimator).split())
+
+
 def _dtype(sets: Sets) -> str:
     return str(np.promote_types(sets[0].dtype, sets[1].dtype))
-
-
-def _place_ratios(
-    ratios: list[Any], estimator: Estimator, evidence: Evidence, fold: Fold, sets: Sets
-) -> None:
-    """Write the likelihood ratios of a fold's evaluated samples where these samples stand."""
-    sides = (fold.real, fold.generated)
-    found = estimator.likelihood_ratio(evidence, *(len(side.fit) for side in sides))
-    of_sides = found[evidence.is_real], found[~evidence.is_real]
-    for out, side, features, values in zip(ratios, sides, sets, of_sides, strict=True):
-        out[_places(side.evaluated, features.rows)] = values
-
-
-def _places(evaluated: Rows, rows: Rows) -> slice | NDArray[np.intp]:
-    """Where some rows of a set stand in it."""
-    if evaluated is rows or evaluated.selection is None:
-        return slice(None)
-    if rows.selection is None:
-        return evaluated.selection
-    return np.searchsorted(rows.selection, evaluated.selection)  # both are sorted
 
 
 def _name(estimators: Sequence[Estimator]) -> dict[str, Estimator]:

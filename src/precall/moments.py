@@ -8,7 +8,6 @@ import math
 import os
 import warnings
 import zipfile
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from precall.errors import InputError, PrecallWarning
 from precall.features import FeatureSet
-from precall.parallel import in_threads
+from precall.parallel import in_threads, single_threaded_libraries
 
 __all__ = [
     "KernelDistance",
@@ -71,7 +70,7 @@ class Moments:
                 i, j = (slice(start, start + _COLUMNS_AT_A_TIME) for start in block)
                 covariance[i, j] += centered[:, i].T @ centered[:, j]
 
-            with _one_thread():
+            with single_threaded_libraries():
                 in_threads(add, blocks, threads)
         covariance = np.triu(covariance) + np.triu(covariance, 1).T
         return cls(mean, covariance / (n - 1), n)
@@ -182,7 +181,7 @@ def distance_of_moments(real: Moments, generated: Moments) -> float:
     if scale == 0.0:
         return squared_shift
     covariances = real.covariance / scale, generated.covariance / scale
-    with _one_thread():
+    with single_threaded_libraries():
         roots = [_root(covariance) for covariance in covariances]
         common = np.linalg.svd(roots[0].T @ roots[1], compute_uv=False).sum()
     spread = float(sum(np.trace(covariance) for covariance in covariances) - 2 * common)
@@ -240,7 +239,7 @@ def kernel_distance(
         within = (_sum_of_kernel(z, z, diagonal=False) / (size * (size - 1)) for z in (x, y))
         return math.fsum(within) - 2 * _sum_of_kernel(x, y) / size**2
 
-    with _one_thread():
+    with single_threaded_libraries():
         values = np.array(in_threads(mmd, rngs, threads))
     is_random = size < min(len(real), len(generated))
     return KernelDistance(float(values.mean()), float(values.std()) if is_random else None, size)
@@ -252,11 +251,3 @@ def _sum_of_kernel(x: Floats, y: Floats, *, diagonal: bool = True) -> float:
     kernel += 1.0
     total = float(np.vdot(kernel, kernel * kernel))
     return total if diagonal else total - float(np.sum(np.diagonal(kernel) ** 3))
-
-
-def _one_thread() -> AbstractContextManager[object]:
-    """Let no matrix product spread over threads, which would change the order of its sums."""
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
-    return limits

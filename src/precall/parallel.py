@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
-__all__ = ["in_threads"]
+__all__ = ["in_threads", "single_threaded_libraries"]
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -19,3 +20,12 @@ def in_threads(task: Callable[[S], T], items: Iterable[S], threads: int) -> list
         except BaseException:  # Ctrl-C, too: what has not begun never will
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def single_threaded_libraries() -> AbstractContextManager[object]:
+    """Let no matrix product spread over threads, which would change the order of its sums."""
+    import scipy.linalg  # noqa: F401 - only a library that is loaded can be limited
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1)
+    return limits

@@ -17,15 +17,16 @@ from precall.errors import InputError
 from precall.labels import ClassShare
 from precall.outputs import write_text
 from precall.samples import Samples
-from precall.score_tables import class_table, score_table
+from precall.score_tables import class_table, score_table, test_table
 from precall.scores import Score
+from precall.two_sample import TwoSampleTest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["FORMAT_VERSION", "Evaluation", "Protocol"]
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 _COLUMNS = {  # name in JSON -> heading of the table
     "max_precision": "max\nprecision",
@@ -48,7 +49,9 @@ class Protocol:
     m: int  # generated samples
     d: int  # features
     dtype: str  # the wider of the two inputs'
+    estimators: Mapping[str, str]  # of each curve, with its parameters
     k: Mapping[str, int | None]  # of each curve
+    choices: Mapping[str, tuple[str, ...]]  # of cross-validation, fold by fold
     split: str
     seed: int
     tie_rule: str  # of the scores; balls of curves are closed
@@ -72,6 +75,12 @@ class Evaluation:
         ``precision_k3``, ``precision_k5`` and so on.
     protocol
         How the result came about.
+    best_curve
+        One curve from all estimators: the best classifiers of half of the evaluated samples,
+        measured by the other half. ``None`` without a split or without estimators.
+    tests
+        After a single split (not over folds): by curve, whether its classifier tells real from
+        generated better than chance.
     warnings
         Caveats about the input, one sentence each.
     classes
@@ -85,6 +94,8 @@ class Evaluation:
     curves: Mapping[str, PRCurve]
     scores: Mapping[str, Score]
     protocol: Protocol
+    best_curve: PRCurve | None = None
+    tests: Mapping[str, TwoSampleTest] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     classes: Mapping[str, "Evaluation"] = field(default_factory=dict)
     class_shares: Mapping[str, ClassShare] = field(default_factory=dict)
@@ -103,7 +114,12 @@ class Evaluation:
             "protocol": asdict(self.protocol),
             "warnings": list(self.warnings),
             "scores": {name: asdict(score) for name, score in self.scores.items()},
-            "curves": {name: self._describe(name) for name in self.curves},
+            "curves": {
+                name: {"k": self.protocol.k[name], "split": self.protocol.split, **_describe(curve)}
+                for name, curve in self.curves.items()
+            },
+            "best_curve": None if self.best_curve is None else _describe(self.best_curve),
+            "tests": {name: asdict(test) for name, test in self.tests.items()},
             "class_shares": {label: asdict(share) for label, share in self.class_shares.items()},
             "classes": {label: result._document() for label, result in self.classes.items()},
         }
@@ -127,15 +143,13 @@ class Evaluation:
 
     @classmethod
     def _from_document(cls, document: dict[str, Any]) -> Self:
-        vertices = {name: curve["vertices"] for name, curve in document["curves"].items()}
-        curves = {
-            name: PRCurve(_numbers(v["fpr"]), _numbers(v["fnr"])) for name, v in vertices.items()
-        }
-        protocol = Protocol(**{f.name: document["protocol"][f.name] for f in fields(Protocol)})
+        best = document["best_curve"]
         result = cls(
-            curves,
-            {name: _score(score) for name, score in document["scores"].items()},
-            protocol,
+            {name: _curve(entry) for name, entry in document["curves"].items()},
+            {name: _score(entry) for name, entry in document["scores"].items()},
+            _protocol(document["protocol"]),
+            None if best is None else _curve(best),
+            {name: _test(entry) for name, entry in document["tests"].items()},
             tuple(document["warnings"]),
             {label: cls._from_document(part) for label, part in document["classes"].items()},
             {
@@ -145,27 +159,6 @@ class Evaluation:
         )
         _check_types(result)
         return result
-
-    def _describe(self, name: str) -> dict[str, Any]:
-        """Everything about one curve, in the order and under the names of the JSON format."""
-        curve = self.curves[name]
-        median = curve.median()
-        return {
-            "k": self.protocol.k[name],
-            "split": self.protocol.split,
-            "vertices": {"fpr": curve.fpr.tolist(), "fnr": curve.fnr.tolist()},
-            "max_precision": curve.max_precision,
-            "max_recall": curve.max_recall,
-            "f_8": curve.f_score(8),
-            "f_1_8": curve.f_score(1 / 8),
-            "f_1": curve.f_score(1),
-            "median_precision": median.precision,
-            "median_recall": median.recall,
-            "area": curve.area,
-            "total_variation": curve.total_variation,
-            "jensen_shannon": curve.jensen_shannon,
-            "hellinger": curve.hellinger,
-        }
 
     def _title(self) -> str:
         p = self.protocol
@@ -179,19 +172,31 @@ class Evaluation:
     def _curve_table(self, tablefmt: str) -> str:
         from tabulate import tabulate
 
+        named = dict(self.curves)
+        if self.best_curve is not None and len(named) > 1:
+            named["all together"] = self.best_curve
         rows = []
-        for name in self.curves:
-            described = self._describe(name)
-            k = "" if described["k"] is None else str(described["k"])
-            rows.append([name, k, *(f"{described[column]:.4f}" for column in _COLUMNS)])
+        for name, curve in named.items():
+            described = _describe(curve)
+            rows.append([name, self._k(name), *(f"{described[column]:.4f}" for column in _COLUMNS)])
         headings = ["curve", "k", *_COLUMNS.values()]
         if tablefmt == "html":
             headings = [heading.replace("\n", " ") for heading in headings]
         align = ["left", *["right"] * (len(headings) - 1)]
         return tabulate(rows, headings, tablefmt, colalign=align, disable_numparse=True)
 
+    def _k(self, name: str) -> str:
+        """The k of a curve, or those that cross-validation chose."""
+        if (k := self.protocol.k.get(name)) is not None:
+            return str(k)
+        choices = self.protocol.choices.get(name, ())
+        ks = [choice.removeprefix("k=") for choice in choices if choice.startswith("k=")]
+        return "/".join(dict.fromkeys(ks))
+
     def _tables(self, tablefmt: str) -> list[str]:
         tables = [self._curve_table(tablefmt)] if self.curves else []
+        if self.tests:
+            tables.append(test_table(self.tests, tablefmt))
         if self.scores:
             tables.append(score_table(self.scores, tablefmt))
         if self.class_shares:
@@ -218,8 +223,10 @@ class Evaluation:
 
             _, ax = plt.subplots(figsize=(4.8, 4.8), layout="constrained")
         for i, (name, curve) in enumerate(self.curves.items()):
-            k = self.protocol.k[name]
-            curve.plot(ax, iso_f=iso_f and i == 0, label=name if k is None else f"{name} (k={k})")
+            k = self._k(name)
+            curve.plot(ax, iso_f=iso_f and i == 0, label=f"{name} (k={k})" if k else name)
+        if self.best_curve is not None and len(self.curves) > 1:
+            self.best_curve.plot(ax, label="all together", color="black", lw=2)
         return ax
 
 
@@ -238,6 +245,43 @@ def _parse(source: str | PathLike[str]) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise InputError("this is not a result of precall: expected a JSON object.")
     return document
+
+
+def _describe(curve: PRCurve) -> dict[str, Any]:
+    """Everything about one curve, in the order and under the names of the JSON format."""
+    median = curve.median()
+    return {
+        "vertices": {"fpr": curve.fpr.tolist(), "fnr": curve.fnr.tolist()},
+        "max_precision": curve.max_precision,
+        "max_recall": curve.max_recall,
+        "f_8": curve.f_score(8),
+        "f_1_8": curve.f_score(1 / 8),
+        "f_1": curve.f_score(1),
+        "median_precision": median.precision,
+        "median_recall": median.recall,
+        "area": curve.area,
+        "total_variation": curve.total_variation,
+        "jensen_shannon": curve.jensen_shannon,
+        "hellinger": curve.hellinger,
+    }
+
+
+def _curve(entry: Any) -> PRCurve:
+    vertices = entry["vertices"]
+    return PRCurve(_numbers(vertices["fpr"]), _numbers(vertices["fnr"]))
+
+
+def _protocol(entry: Any) -> Protocol:
+    values = {field.name: entry[field.name] for field in fields(Protocol)}
+    values["choices"] = {name: tuple(made) for name, made in values["choices"].items()}
+    return Protocol(**values)
+
+
+def _test(entry: Any) -> TwoSampleTest:
+    method, n = entry["method"], entry["n_permutations"]
+    if method not in ("binomial", "permutation") or not (n is None or type(n) is int):
+        raise TypeError("a test is binomial, or of a number of permutations")
+    return TwoSampleTest(_required(entry["accuracy"]), _required(entry["p_value"]), method, n)
 
 
 def _score(entry: Any) -> Score:

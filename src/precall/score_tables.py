@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from precall.curve import PRCurve
 from precall.labels import ClassShare
 from precall.scores import Score
+from precall.two_sample import TwoSampleTest
 
-__all__ = ["class_table", "score_table"]
+__all__ = ["class_table", "score_table", "test_table"]
 
 _CLASSES_SIDE_BY_SIDE = 10
 
@@ -52,6 +53,12 @@ def class_table(
                 rows.append([f"{name} curve, {title}", *cells])
         tables.append(_tabulate(rows, ["class", *chosen], tablefmt))
     return "\n\n".join(tables)
+
+
+def test_table(tests: Mapping[str, TwoSampleTest], tablefmt: str) -> str:
+    """One row a curve: how well its classifier tells real from generated, and if by chance."""
+    rows = [[name, f"{t.accuracy:.4g}", f"{t.p_value:.2g}"] for name, t in tests.items()]
+    return _tabulate(rows, ["test for P = Q", "accuracy", "p-value"], tablefmt)
 
 
 def _names(of_classes: Mapping[str, Mapping[str, object]]) -> list[str]:

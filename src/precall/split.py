@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from precall.errors import InputError
 from precall.features import FeatureSet, Rows
 
-__all__ = ["CrossFit", "FitEval", "Fold", "HoldOut", "NoSplit", "Split", "as_split"]
+__all__ = ["CoinFlip", "CrossFit", "FitEval", "Fold", "HoldOut", "NoSplit", "Split", "as_split"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +82,31 @@ class HoldOut:
 
 
 @dataclass(frozen=True, slots=True)
+class CoinFlip:
+    """003's ``createTrainTest``: of each pair (X_i, Y_i) a fair coin says which one fits.
+
+    The other one is evaluated. Samples without a partner, where one class is larger, have a coin of
+    their own.
+    """
+
+    def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
+        """Return the one fold that the coins decide on."""
+        for features in (real, generated):
+            _check_divisible(features, 2)
+        coins = np.random.default_rng(seed).random(max(len(real), len(generated))) < 0.5
+        sides = []
+        for features, fits in ((real, coins), (generated, ~coins)):
+            fits = fits[: len(features)]
+            if fits.all() or not fits.any():  # a chance of 2 in 2^n
+                fits[0] = not fits[0]
+            sides.append(_fit_eval(features, np.flatnonzero(fits), np.flatnonzero(~fits)))
+        return (Fold(*sides),)
+
+    def __str__(self) -> str:
+        return "coin flip"
+
+
+@dataclass(frozen=True, slots=True)
 class CrossFit:
     """Each of ``n_folds`` parts is evaluated by classifiers fitted on the others.
 
@@ -119,11 +144,11 @@ def as_split(split: bool | float | Split | None) -> Split:
         return HoldOut() if split else NoSplit()
     if isinstance(split, float):
         return HoldOut(split)
-    if isinstance(split, NoSplit | HoldOut | CrossFit):
+    if isinstance(split, NoSplit | HoldOut | CoinFlip | CrossFit):
         return split
     raise InputError(
         f"split={split!r} is not a split; pass True (the paper's 50 %), False, a share to fit on "
-        "such as 0.7, precall.HoldOut(0.7) or precall.CrossFit(5)."
+        "such as 0.7, precall.HoldOut(0.7), precall.CoinFlip() or precall.CrossFit(5)."
     )
 
 

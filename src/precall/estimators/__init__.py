@@ -1,28 +1,41 @@
 """Estimators: one file a hypothesis class."""
 
+from collections.abc import Callable
+
 from precall.errors import InputError
 from precall.estimators.base import Estimator, NeighborEstimator, Task
+from precall.estimators.clusters import Clusters
 from precall.estimators.coverage import Coverage
 from precall.estimators.ipr import IPR
 from precall.estimators.knn import KNN
 from precall.estimators.likelihood import Likelihood
 from precall.estimators.parzen import Parzen
+from precall.estimators.trained import Trained
 
 __all__ = [
+    "ESTIMATORS",
     "IPR",
     "KNN",
     "NEIGHBOR_ESTIMATORS",
+    "Clusters",
     "Coverage",
     "Estimator",
     "Likelihood",
     "NeighborEstimator",
     "Parzen",
     "Task",
+    "Trained",
     "as_estimator",
 ]
 
 NEIGHBOR_ESTIMATORS: dict[str, type[NeighborEstimator]] = {
     cls.name: cls for cls in (IPR, Coverage, KNN, Parzen)
+}
+
+ESTIMATORS: dict[str, Callable[[], Estimator]] = {
+    **NEIGHBOR_ESTIMATORS,
+    "classifier": Trained,
+    "clusters": Clusters,
 }
 
 
@@ -35,7 +48,7 @@ def as_estimator(estimator: str | Estimator) -> Estimator:
                 f"got {estimator!r}."
             )
         return estimator
-    if estimator not in NEIGHBOR_ESTIMATORS:
-        known = ", ".join(repr(name) for name in NEIGHBOR_ESTIMATORS)
+    if estimator not in ESTIMATORS:
+        known = ", ".join(repr(name) for name in ESTIMATORS)
         raise InputError(f"estimator {estimator!r} is unknown; choose from {known}.")
-    return NEIGHBOR_ESTIMATORS[estimator]()
+    return ESTIMATORS[estimator]()

@@ -14,6 +14,8 @@ from precall.split import Fold
 
 __all__ = ["Estimator", "NeighborEstimator", "Task"]
 
+_FEWEST_TO_HALVE = 4
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
@@ -52,6 +54,10 @@ class Estimator(Protocol):
         """Say what an engine has to count."""
         ...
 
+    def check(self, fold: Fold) -> None:
+        """Refuse a fold that this estimator cannot be fitted on."""
+        ...
+
     def evidence(self, task: Task) -> Evidence:
         """Weigh every evaluated sample of the fold, real ones first."""
         ...
@@ -69,23 +75,28 @@ class NeighborEstimator:
     ----------
     k
         Number of neighbours: an integer, or ``"sqrt"`` for the rounded square root of the smaller
-        class size before any split (000 §3.2).
+        class size before any split (000 §3.2); ``"cv"`` for the one that serves best when halves of
+        the fit samples judge each other (000 §5.2), which may differ from fold to fold.
     """
 
-    k: int | Literal["sqrt"] = "sqrt"
+    k: int | Literal["sqrt", "cv"] = "sqrt"
     name: ClassVar[str]
     n_repeats: ClassVar[int] = 1
     ball: ClassVar[Ball]
 
     def __post_init__(self) -> None:
         is_integer = isinstance(self.k, int | np.integer) and not isinstance(self.k, bool)
-        is_sqrt = isinstance(self.k, str) and self.k == "sqrt"
-        if not is_sqrt and not (is_integer and int(self.k) >= 1):
-            raise InputError(f"k must be a positive integer or 'sqrt'; got {self.k!r}.")
+        is_rule = isinstance(self.k, str) and self.k in ("sqrt", "cv")
+        if not is_rule and not (is_integer and int(self.k) >= 1):
+            raise InputError(f"k must be a positive integer, 'sqrt' or 'cv'; got {self.k!r}.")
 
     @property
-    def n_neighbors(self) -> int:
-        """The resolved k."""
+    def n_neighbors(self) -> int | None:
+        """The resolved k; ``None`` as long as it is left to cross-validation."""
+        return None if self.k == "cv" else self._settled_k
+
+    @property
+    def _settled_k(self) -> int:
         if isinstance(self.k, str):
             raise TypeError("k is not resolved yet; call resolved(n_real, n_generated) first")
         return int(self.k)
@@ -100,11 +111,20 @@ class NeighborEstimator:
 
     def needs(self) -> NeighborPlan:
         """Ask for the references near each sample."""
-        return NeighborPlan(frozenset({(self.ball, self.n_neighbors)}))
+        return NeighborPlan(frozenset({(self.ball, self._settled_k)}))
+
+    def check(self, fold: Fold) -> None:
+        """Refuse to cross-validate what cannot be halved; a given k is checked by the caller."""
+        smallest = min(len(fold.real.fit), len(fold.generated.fit))
+        if self.k == "cv" and smallest < _FEWEST_TO_HALVE:
+            raise InputError(
+                f"k='cv' needs at least {_FEWEST_TO_HALVE} samples of each class to fit on; got "
+                f"{smallest}."
+            )
 
     def evidence(self, task: Task) -> Evidence:
         """Read the raw counts, never divided by anything: γ absorbs every scale."""
-        counts = task.statistics.counts[self.ball, self.n_neighbors]
+        counts = task.statistics.counts[self.ball, self._settled_k]
         return Evidence(counts[:, 0], counts[:, 1], task.statistics.is_real)
 
     def likelihood_ratio(self, evidence: Evidence, n: int, m: int) -> NDArray[np.float64]:

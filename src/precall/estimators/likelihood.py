@@ -11,6 +11,7 @@ from precall.errors import InputError
 from precall.estimators.base import Task
 from precall.evidence import Evidence
 from precall.neighbors import NeighborPlan
+from precall.split import Fold
 
 __all__ = ["HasLogDensity", "Likelihood"]
 
@@ -63,6 +64,9 @@ class Likelihood:
     def needs(self) -> NeighborPlan:
         """No neighbours are needed."""
         return NeighborPlan()
+
+    def check(self, fold: Fold) -> None:
+        """Nothing is fitted."""
 
     def evidence(self, task: Task) -> Evidence:
         """Weigh the evaluated samples, tile by tile."""

@@ -1,0 +1,95 @@
+"""What a trained classifier thinks of samples, as the logarithm of its odds for real."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.errors import InputError
+
+__all__ = ["calibration", "log_odds"]
+
+Floats = NDArray[np.float64]
+
+_LARGEST_PLAIN = 30.0
+
+
+def log_odds(classifier: Any, rows: NDArray[Any]) -> Floats:
+    """Ask a trained classifier, whose label 1 means real, for its log odds of each row (n, d).
+
+    Its ``decision_function`` is taken for them, else they follow from its ``predict_proba``; any
+    increasing function of the odds will do, since only their order and even odds matter.
+    """
+    if hasattr(classifier, "decision_function"):
+        scores = _flat(classifier.decision_function(rows), classifier, "decision_function", rows)
+        if not np.isfinite(scores).all():
+            raise InputError(
+                _complaint(classifier, "decision_function", "values that are not finite")
+            )
+        scores = _bounded(scores)
+        return -scores if _is_reversed(classifier) else scores
+    chances = np.asarray(classifier.predict_proba(rows), dtype=np.float64)
+    if chances.ndim == 2 and chances.shape[1] == 2:
+        chances = chances[:, 0 if _is_reversed(classifier) else 1]
+    chances = _flat(chances, classifier, "predict_proba", rows)
+    if not ((chances >= 0) & (chances <= 1)).all():
+        raise InputError(_complaint(classifier, "predict_proba", "values outside of 0 to 1"))
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(chances) - np.log1p(-chances))
+
+
+def calibration(scores: Floats, is_real: NDArray[np.bool_]) -> tuple[float, float]:
+    """Return slope and offset that make log odds of scores of held-out samples (Platt 1999).
+
+    A logistic fit whose targets stop short of 0 and 1, so that it is finite for perfect scores.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
+    n_real = int(np.count_nonzero(is_real))
+    n_generated = len(is_real) - n_real
+    high, low = (n_real + 1) / (n_real + 2), 1 / (n_generated + 2)
+    target = np.where(is_real, high, low)
+    center, spread = float(scores.mean()), float(scores.std())
+    if spread == 0.0 or not np.isfinite(spread):
+        return 1.0, 0.0
+    scaled = (scores - center) / spread
+
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        logits = weights[0] * scaled + weights[1]
+        residual = expit(logits) - target
+        value = np.mean(np.logaddexp(0.0, logits) - target * logits)
+        return float(value), np.array([np.mean(residual * scaled), np.mean(residual)])
+
+    slope, offset = minimize(loss, np.array([1.0, 0.0]), jac=True, method="BFGS").x
+    return float(slope / spread), float(offset - slope * center / spread)
+
+
+def _is_reversed(classifier: Any) -> bool:
+    """Whether the classifier lists its label for real first."""
+    classes = getattr(classifier, "classes_", None)
+    return classes is not None and len(classes) == 2 and classes[0] == 1
+
+
+def _bounded(scores: Floats) -> Floats:
+    """Keep the order of scores, and those of plain size, but let no odds overflow."""
+    excess = np.log1p(np.maximum(np.abs(scores) - _LARGEST_PLAIN, 0.0))
+    return np.asarray(np.sign(scores) * (np.minimum(np.abs(scores), _LARGEST_PLAIN) + excess))
+
+
+def _flat(found: Any, classifier: Any, method: str, rows: NDArray[Any]) -> Floats:
+    values: Floats = np.asarray(found, dtype=np.float64)
+    if values.shape == (len(rows), 1):
+        values = values[:, 0]
+    if values.shape != (len(rows),):
+        raise InputError(
+            _complaint(classifier, method, f"shape {values.shape} for {len(rows)} rows")
+        )
+    return values
+
+
+def _complaint(classifier: Any, method: str, seen: str) -> str:
+    return (
+        f"estimator {type(classifier).__name__} must return one number a row from {method}, or two "
+        f"chances; got {seen}."
+    )

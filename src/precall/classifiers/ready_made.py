@@ -1,0 +1,101 @@
+"""Classifiers to be had by name."""
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.classifiers.kernel import KernelDiscriminant
+from precall.classifiers.linear import LinearEnsemble
+from precall.classifiers.log_odds import log_odds
+from precall.classifiers.standardizing import Standardizer
+from precall.parallel import single_threaded_libraries
+
+__all__ = ["READY_MADE", "make_classifier"]
+
+Make = Callable[[int, int, int], Any]  # from the number of samples to fit, a seed and threads
+
+
+class _Standardized:
+    """A classifier of scikit-learn on standardized features, the same on any number of threads."""
+
+    def __init__(self, classifier: Any) -> None:
+        self._classifier = classifier
+
+    def fit(self, rows: NDArray[Any], is_real: NDArray[Any]) -> Self:
+        """Train on rows (n, d), of which those with ``is_real`` are real."""
+        self._standardizer = Standardizer.of(rows)
+        with single_threaded_libraries(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of convergence: any classifier gives a valid bound
+            self._classifier.fit(self._standardizer.apply(rows), np.asarray(is_real, np.int64))
+        if "n_jobs" in self._classifier.get_params():
+            self._classifier.set_params(n_jobs=1)  # trees would be summed in any order
+        return self
+
+    def decision_function(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the log odds of real for each row (n, d)."""
+        with single_threaded_libraries():
+            return log_odds(_Chances(self._classifier), self._standardizer.apply(rows))
+
+
+class _Chances:
+    """Only the ``predict_proba`` of a classifier."""
+
+    def __init__(self, classifier: Any) -> None:
+        self.predict_proba = classifier.predict_proba
+        self.classes_ = classifier.classes_
+
+
+def _forest(n: int, seed: int, threads: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=seed, n_jobs=threads)
+    return _Standardized(forest)
+
+
+def _boosting(n: int, seed: int, threads: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return _Standardized(
+        HistGradientBoostingClassifier(max_iter=200, early_stopping=n > 100, random_state=seed)
+    )
+
+
+def _mlp(n: int, seed: int, threads: int) -> Any:
+    from sklearn.neural_network import MLPClassifier
+
+    return _Standardized(
+        MLPClassifier(
+            (128, 64),
+            alpha=1e-2,
+            batch_size=min(256, n),
+            early_stopping=n > 100,
+            max_iter=60,
+            n_iter_no_change=5,
+            random_state=seed,
+        )
+    )
+
+
+def _knn(n: int, seed: int, threads: int) -> Any:
+    from sklearn.neighbors import KNeighborsClassifier
+
+    return _Standardized(KNeighborsClassifier(max(1, round(math.sqrt(n / 2))), algorithm="brute"))
+
+
+READY_MADE: dict[str, Make] = {
+    "linear": lambda n, seed, threads: LinearEnsemble(seed=seed, threads=threads),
+    "forest": _forest,
+    "boosting": _boosting,
+    "mlp": _mlp,
+    "knn": _knn,
+    "kernel": lambda n, seed, threads: KernelDiscriminant(seed=seed, threads=threads),
+}
+
+
+def make_classifier(name: str, n: int, seed: int, threads: int) -> Any:
+    """Return the untrained classifier called ``name``, for ``n`` samples to fit."""
+    return READY_MADE[name](n, seed, threads)
