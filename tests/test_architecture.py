@@ -21,6 +21,7 @@ ROAD = [
     "split",
     "neighbors",
     "engines",
+    "progress",
     "evidence",
     "hull",
     "error_rates",

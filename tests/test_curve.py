@@ -226,3 +226,17 @@ REFUSED = {
 def test_refusals(message):
     with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
         REFUSED[message]()
+
+
+@given(st.lists(curves(), min_size=1, max_size=4))
+def test_mean_is_taken_at_equal_trade_offs(given_curves):
+    mean = PRCurve.mean(given_curves)
+    for i in range(2):
+        expected = np.mean([curve.at(LAMBDAS)[i] for curve in given_curves], axis=0)
+        np.testing.assert_allclose(mean.at(LAMBDAS)[i], expected, rtol=1e-12, atol=1e-12)
+
+
+def test_no_mean_of_nothing():
+    message = "curves must hold at least one curve; got none."
+    with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
+        PRCurve.mean([])

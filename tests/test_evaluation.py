@@ -185,9 +185,8 @@ REFUSED = {
     },
     "real and generated must have the same number of features; got 4 and 3. "
     "Were both extracted with the same network?": {"generated": GENERATED[:, :3]},
-    "estimator 'fid' is unknown; choose from 'ipr', 'coverage', 'knn', 'parzen'.": {
-        "estimators": ["fid"]
-    },
+    "estimator 'fid' is unknown; choose from 'ipr', 'coverage', 'knn', 'parzen', 'classifier', "
+    "'clusters'.": {"estimators": ["fid"]},
     "estimators must be a list of names or estimator objects; got 'knn'.": {"estimators": "knn"},
     "estimators names KNN(k=14) twice.": {"estimators": ["knn", "knn"]},
     "engine='warp' is unknown; choose from 'auto', 'cpu', 'reference'.": {"engine": "warp"},
@@ -255,4 +254,4 @@ def test_results_survive_json(pair, split):
     result = precall.evaluate(real, generated, estimators=estimators, split=split)
     text = result.to_json()
     assert precall.Evaluation.from_json(text).to_json() == text
-    assert json.loads(text)["format_version"] == 2
+    assert json.loads(text)["format_version"] == 3

@@ -26,6 +26,8 @@ def test_json_keeps_its_names(result):
         "warnings",
         "scores",
         "curves",
+        "best_curve",
+        "tests",
         "class_shares",
         "classes",
     ]
@@ -126,7 +128,7 @@ def test_html_is_a_table_and_escaped(result):
 def test_plot_draws_every_curve(result):
     ax = result.plot(iso_f=True)
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == [f"{name} (k=32)" for name in result.curves]
+    assert labels == [*(f"{name} (k=32)" for name in result.curves), "all together"]
     plt.close("all")
 
 
@@ -143,7 +145,7 @@ def test_infinity_is_a_word(result):
     [
         (
             lambda d: d.update(format_version=99),
-            "this result has format_version 99; this version of precall reads 2.",
+            "this result has format_version 99; this version of precall reads 3.",
         ),
         (lambda d: d.pop("curves"), "this is not a result of precall: KeyError('curves')."),
         (

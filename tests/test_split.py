@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import precall
 from precall.features import FeatureSet
-from precall.split import CrossFit, HoldOut, NoSplit, as_split
+from precall.split import CoinFlip, CrossFit, HoldOut, NoSplit, as_split
 
 
 def numbered(n, role):
@@ -48,6 +48,19 @@ def test_cross_fit_evaluates_everyone_once_by_the_others(n_folds, n, seed):
             assert sorted(indices(part.fit) + indices(part.evaluated)) == list(range(size))
 
 
+@given(st.integers(2, 40), st.integers(2, 40), st.integers(0, 5))
+def test_of_each_pair_a_coin_lets_one_fit(n, m, seed):
+    """003 Algorithm 1, createTrainTest; samples without a partner have coins of their own."""
+    (fold,) = CoinFlip().folds(numbered(n, "real"), numbered(m, "generated"), seed)
+    real, generated = set(indices(fold.real.fit)), set(indices(fold.generated.fit))
+    for side, size in ((fold.real, n), (fold.generated, m)):
+        assert sorted(indices(side.fit) + indices(side.evaluated)) == list(range(size))
+        assert min(len(side.fit), len(side.evaluated)) >= 1
+    paired = set(range(min(n, m)))
+    mended = 2  # where all coins fell the same way
+    assert len((real ^ generated) & paired) >= len(paired) - mended
+
+
 def test_seeds_decide():
     sets = numbered(50, "real"), numbered(50, "generated")
     first, again, other = (HoldOut().folds(*sets, seed)[0] for seed in (1, 1, 2))
@@ -61,8 +74,8 @@ def test_arguments():
     assert as_split(0.7) == HoldOut(0.7)
     assert as_split(False) == as_split(None) == NoSplit()
     assert as_split(CrossFit(5)) == CrossFit(5)
-    names = [str(split) for split in (NoSplit(), HoldOut(), HoldOut(0.25), CrossFit(3))]
-    assert names == ["none", "hold-out 0.5", "hold-out 0.25", "cross-fit 3"]
+    names = [str(split) for split in (NoSplit(), HoldOut(0.25), CoinFlip(), CrossFit(3))]
+    assert names == ["none", "hold-out 0.25", "coin flip", "cross-fit 3"]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +84,7 @@ def test_arguments():
         (
             lambda: as_split("half"),
             "split='half' is not a split; pass True (the paper's 50 %), False, a share to fit on "
-            "such as 0.7, precall.HoldOut(0.7) or precall.CrossFit(5).",
+            "such as 0.7, precall.HoldOut(0.7), precall.CoinFlip() or precall.CrossFit(5).",
         ),
         (
             lambda: HoldOut(1.0),

@@ -15,7 +15,7 @@ from precall.results import Evaluation
 from precall.samples import Samples, SampleTable
 from precall.scores import Score
 from precall.split import CoinFlip, CrossFit, HoldOut, NoSplit
-from precall.two_sample import TwoSampleTest
+from precall.two_sample import TwoSampleTest, two_sample_test
 from precall.version import __version__
 
 __all__ = [
@@ -50,4 +50,5 @@ __all__ = [
     "evaluate",
     "frechet_distance",
     "true_curve",
+    "two_sample_test",
 ]

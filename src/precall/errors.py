@@ -1,6 +1,8 @@
 """What precall raises and warns with."""
 
-__all__ = ["InputError", "PrecallWarning"]
+import numpy as np
+
+__all__ = ["InputError", "PrecallWarning", "check_integer"]
 
 
 class InputError(ValueError):
@@ -9,3 +11,10 @@ class InputError(ValueError):
 
 class PrecallWarning(UserWarning):
     """The input can be evaluated, but the answer needs a caveat."""
+
+
+def check_integer(name: str, value: object, least: int) -> None:
+    """Refuse an argument that is not an integer of at least ``least``."""
+    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_integer or int(value) < least:  # type: ignore[call-overload]
+        raise InputError(f"{name} must be an integer of at least {least}; got {value!r}.")

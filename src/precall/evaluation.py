@@ -1,22 +1,21 @@
 """evaluate(): the whole road from two sets of samples to a result."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-
-import numpy as np
 
 from precall.conventions import as_convention
 from precall.engines import Progress, choose_engine
-from precall.errors import InputError, PrecallWarning
+from precall.errors import InputError, PrecallWarning, check_integer
 from precall.estimators import NEIGHBOR_ESTIMATORS, Estimator, as_estimator
 from precall.features import FeatureSet, caveats, check_same_features
-from precall.job import Job, Sets
+from precall.job import Job
 from precall.labels import Labels
+from precall.progress import progress_bar
 from precall.results import Evaluation
 from precall.scores import as_score_requests
 from precall.split import CrossFit, Split, as_split
+from precall.weighing import Sets
 
 __all__ = ["evaluate"]
 
@@ -45,8 +44,10 @@ def evaluate(
         Features of both sets of samples, one row a sample: arrays, tensors, columns of vectors, or
         paths; see :class:`precall.FeatureSet`. The two may differ in length.
     estimators
-        Names (``"ipr"``, ``"coverage"``, ``"knn"``, ``"parzen"``) or objects such as
-        ``precall.KNN(k=100)``. Names stand for ``k="sqrt"``.
+        Names (``"ipr"``, ``"coverage"``, ``"knn"``, ``"parzen"``, ``"classifier"``,
+        ``"clusters"``) or objects such as ``precall.KNN(k=100)`` and
+        ``precall.Trained("forest")``. Names stand for the defaults, ``k="sqrt"`` among them. By
+        default the four that look at neighbours; in many dimensions add the classifier.
     scores
         Names of scalar scores, ``"all"``, or ``()`` for none. By default precision, recall,
         density, coverage and the two covers, or what the chosen convention's program prints.
@@ -55,9 +56,10 @@ def evaluate(
     split
         Who fits the classifiers and who is evaluated by them: ``CrossFit(2)`` (the default) uses
         every sample on both sides, never at once; ``True`` is the paper's single 50 % split, a
-        float another share to fit on, ``False`` no split at all.
+        float another share to fit on, ``precall.CoinFlip()`` the pairs of 003, ``False`` no split
+        at all.
     seed
-        Of the split, and of the subsets of ``kernel_distance``.
+        Of all chance: the split, trained classifiers, the subsets of ``kernel_distance``.
     engine
         ``"auto"`` or the name of an engine. Every engine returns the same numbers.
     convention
@@ -88,8 +90,9 @@ def evaluate(
     >>> result.scores["coverage"].value, round(result.scores["coverage"].expected_if_equal, 3)
     (0.807, 0.981)
     """
-    for name, value, least in (("seed", seed, 0), ("threads", threads, 1)):
-        _check_integer(name, value, least, optional=name == "threads")
+    check_integer("seed", seed, 0)
+    if threads is not None:
+        check_integer("threads", threads, 1)
     chosen = as_convention(convention)
     job = Job(
         _as_estimators(estimators),
@@ -108,7 +111,7 @@ def evaluate(
     evaluated = {label: subset for label, subset in subsets.items() if subset is not None}
     job.check(sets)
 
-    with _progress_bar(job.n_parts * (1 + len(evaluated)), shown=progress) as next_progress:
+    with progress_bar(job.n_parts * (1 + len(evaluated)), shown=progress) as next_progress:
         result = job.run(sets, next_progress)
         classes, skipped = _run_classes(job, evaluated, next_progress)
     one_sided = [
@@ -141,37 +144,9 @@ def _run_classes(
     return classes, skipped
 
 
-def _check_integer(name: str, value: object, least: int, *, optional: bool) -> None:
-    if optional and value is None:
-        return
-    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_integer or int(value) < least:  # type: ignore[call-overload]
-        raise InputError(f"{name} must be an integer of at least {least}; got {value!r}.")
-
-
 def _as_estimators(estimators: Sequence[str | Estimator]) -> list[Estimator]:
     if isinstance(estimators, str) or not isinstance(estimators, Sequence):
         raise InputError(
             f"estimators must be a list of names or estimator objects; got {estimators!r}."
         )
     return [as_estimator(estimator) for estimator in estimators]
-
-
-@contextmanager
-def _progress_bar(n_parts: int, *, shown: bool) -> Iterator[Callable[[], Progress]]:
-    """Yield a function that makes the progress callback of the next part, all feeding one bar."""
-    from tqdm.auto import tqdm
-
-    layout = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
-    with tqdm(total=n_parts, disable=not shown, desc="precall", bar_format=layout) as bar:
-        parts = iter(range(n_parts))
-
-        def next_progress() -> Progress:
-            i = next(parts)
-
-            def report(done: int, total: int) -> None:
-                bar.update(i + done / total - bar.n)
-
-            return report
-
-        yield next_progress

@@ -11,8 +11,7 @@ from precall.conventions import Convention
 from precall.curve import PRCurve
 from precall.engines import Engine, Progress, n_threads
 from precall.errors import InputError
-from precall.estimators import Estimator
-from precall.features import FeatureSet
+from precall.estimators import Estimator, NeighborEstimator
 from precall.neighbors import CrossPlan, NeighborPlan
 from precall.results import Evaluation, Protocol
 from precall.samples import Samples
@@ -22,7 +21,7 @@ from precall.two_sample import TwoSampleTest, binomial_test
 from precall.version import __version__
 from precall.weighing import Pool, Sets, Weigher
 
-__all__ = ["Job", "Sets"]
+__all__ = ["Job"]
 
 _REALISM_K = 3
 
@@ -61,10 +60,9 @@ class Job:
     def check(self, sets: Sets) -> None:
         """Refuse a k that the samples are too few for."""
         if self.estimators:
-            folds = self.split.folds(*sets, self.seed)
-            _check_neighbors(self.resolved(sets), folds, sets)
-            for estimator in self.estimators:
-                estimator.check(folds[0])
+            smallest, *_ = self.split.folds(*sets, self.seed)  # the first fold has fewest to fit
+            for estimator in self.resolved(sets).values():
+                estimator.check(smallest)
         for request in self.scores if self.must_score else ():
             if (shortage := request.shortage(sets)) is not None:
                 raise InputError(shortage)
@@ -219,27 +217,11 @@ def _name(estimators: Sequence[Estimator]) -> dict[str, Estimator]:
         name = estimator.name
         if occurring.count(name) > 1 and estimator.n_neighbors is not None:
             name += f"_k{estimator.n_neighbors}"
+        elif occurring.count(name) > 1 and isinstance(estimator, NeighborEstimator):
+            name += f"_{estimator.k}"
         elif occurring.count(name) > 1:
             name += f"_{1 + sum(known.startswith(name) for known in named)}"
         if name in named:
             raise InputError(f"estimators names {estimator!r} twice.")
         named[name] = estimator
     return named
-
-
-def _check_neighbors(
-    named: dict[str, Estimator], folds: Sequence[Fold], sets: tuple[FeatureSet, FeatureSet]
-) -> None:
-    """Refuse a k that some fit set is too small for."""
-    k = max((estimator.n_neighbors or 0 for estimator in named.values()), default=0)
-    for features, rows in zip(
-        sets, zip(*((f.real.fit, f.generated.fit) for f in folds), strict=True), strict=True
-    ):
-        smallest = min(map(len, rows))
-        if k >= smallest:
-            left = "" if smallest == len(features) else f", of which the split leaves {smallest}"
-            to_fit = " to fit on" if left else ""
-            raise InputError(
-                f"k={k} needs at least {k + 1} samples{to_fit}; {features.role} has "
-                f"{len(features)}{left}."
-            )

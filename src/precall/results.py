@@ -75,18 +75,18 @@ class Evaluation:
         ``precision_k3``, ``precision_k5`` and so on.
     protocol
         How the result came about.
-    best_curve
-        One curve from all estimators: the best classifiers of half of the evaluated samples,
-        measured by the other half. ``None`` without a split or without estimators.
-    tests
-        After a single split (not over folds): by curve, whether its classifier tells real from
-        generated better than chance.
     warnings
         Caveats about the input, one sentence each.
     classes
         With labels: the same result for each class, by label.
     class_shares
         With labels: how much of real and of generated belongs to each class.
+    best_curve
+        One curve from all estimators: the best classifiers of half of the evaluated samples,
+        measured by the other half. ``None`` without a split or without estimators.
+    tests
+        After a single split (not over folds): by curve, whether its classifier tells real from
+        generated better than chance.
     samples
         Sample by sample; not part of the JSON document, so ``None`` when read back from one.
     """
@@ -94,11 +94,11 @@ class Evaluation:
     curves: Mapping[str, PRCurve]
     scores: Mapping[str, Score]
     protocol: Protocol
-    best_curve: PRCurve | None = None
-    tests: Mapping[str, TwoSampleTest] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     classes: Mapping[str, "Evaluation"] = field(default_factory=dict)
     class_shares: Mapping[str, ClassShare] = field(default_factory=dict)
+    best_curve: PRCurve | None = None
+    tests: Mapping[str, TwoSampleTest] = field(default_factory=dict)
     samples: Samples | None = None
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
@@ -148,14 +148,14 @@ class Evaluation:
             {name: _curve(entry) for name, entry in document["curves"].items()},
             {name: _score(entry) for name, entry in document["scores"].items()},
             _protocol(document["protocol"]),
-            None if best is None else _curve(best),
-            {name: _test(entry) for name, entry in document["tests"].items()},
             tuple(document["warnings"]),
             {label: cls._from_document(part) for label, part in document["classes"].items()},
             {
                 label: ClassShare(_number(share["real"]), _number(share["generated"]))
                 for label, share in document["class_shares"].items()
             },
+            None if best is None else _curve(best),
+            {name: _test(entry) for name, entry in document["tests"].items()},
         )
         _check_types(result)
         return result

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.errors import InputError
+from precall.errors import InputError, check_integer
 from precall.features import FeatureSet, Rows
 
 __all__ = ["CoinFlip", "CrossFit", "FitEval", "Fold", "HoldOut", "NoSplit", "Split", "as_split"]
@@ -116,9 +116,7 @@ class CrossFit:
     n_folds: int = 2
 
     def __post_init__(self) -> None:
-        is_integer = isinstance(self.n_folds, int | np.integer)
-        if not is_integer or isinstance(self.n_folds, bool) or self.n_folds < 2:
-            raise InputError(f"folds must be an integer of at least 2; got {self.n_folds!r}.")
+        check_integer("folds", self.n_folds, 2)
 
     def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
         """Return one fold a part."""

@@ -14,8 +14,8 @@ from precall.split import FitEval, Fold
 
 __all__ = ["needs_tuning", "tune"]
 
-_N_PARTS = 2
-_POWERS = range(-4, 3)  # of two, times the root of the smaller class
+_POWERS = range(-4, 3)  # of two, times the root of the number of fit samples
+_MOST_JUDGED = 1000  # samples of each class and half
 
 
 def needs_tuning(estimators: Sequence[Estimator]) -> bool:
@@ -75,23 +75,21 @@ def _is_open(estimator: Estimator) -> bool:
 def _grid(fold: Fold) -> list[int]:
     """Ks to try: powers of two around the root of the number of fit samples."""
     smallest = min(len(fold.real.fit), len(fold.generated.fit))
-    most = smallest // _N_PARTS - 1  # the other half has to hold more than k
+    most = smallest // 2 - 1  # the other half has to hold more than k
     root = np.sqrt(smallest)
     return sorted({int(np.clip(np.rint(root * 2.0**power), 1, most)) for power in _POWERS})
 
 
 def _halves(fold: Fold, seed: int) -> list[Fold]:
-    """Divide the fit samples; each part is judged by the others."""
+    """Halve the fit samples; each half, or enough of it, is judged by the other."""
     classes = []
     sides = (fold.real.fit, fold.generated.fit)
     for rows, rng in zip(sides, np.random.default_rng(seed).spawn(2), strict=True):
-        part = rng.permutation(len(rows)) % _N_PARTS
+        one, two = np.array_split(rng.permutation(len(rows)), 2)
         classes.append(
             [
-                FitEval(
-                    rows.select(np.flatnonzero(part != i)), rows.select(np.flatnonzero(part == i))
-                )
-                for i in range(_N_PARTS)
+                FitEval(rows.select(np.sort(fit)), rows.select(np.sort(judged[:_MOST_JUDGED])))
+                for fit, judged in ((one, two), (two, one))
             ]
         )
     return [Fold(*pair) for pair in zip(*classes, strict=True)]

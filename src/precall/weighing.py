@@ -63,9 +63,7 @@ class Weigher:
         if needs_tuning(list(named.values())):
             named = tune(named, fold, seed, self.engine, self.threads, next_progress())
         plan = plan.union(estimator.needs() for estimator in named.values())
-        statistics = self.engine.measure(
-            fold.real, fold.generated, plan, threads=self.threads, progress=next_progress()
-        )
+        statistics = self._measure(fold, plan, next_progress())
         evidence: dict[str, list[Evidence]] = {name: [] for name in named}
         for name, estimator in named.items():
             for repeat in range(estimator.n_repeats):
@@ -74,6 +72,14 @@ class Weigher:
                 if _n_slow_parts(estimator):
                     next_progress()(1, 1)
         return Weighed(statistics, named, evidence)
+
+    def _measure(self, fold: Fold, plan: NeighborPlan, progress: Progress) -> NeighborStatistics:
+        if plan == NeighborPlan():  # nobody asked about neighbours
+            n, m = len(fold.real.evaluated), len(fold.generated.evaluated)
+            return NeighborStatistics(np.repeat([True, False], [n, m]), {}, {})
+        return self.engine.measure(
+            fold.real, fold.generated, plan, threads=self.threads, progress=progress
+        )
 
 
 def _n_slow_parts(estimator: Estimator) -> int:

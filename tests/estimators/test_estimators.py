@@ -84,13 +84,14 @@ def test_names():
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, "cube", None, True, np.array([1, 2])])
 def test_k_must_make_sense(k):
-    message = f"k must be a positive integer or 'sqrt'; got {k!r}."
+    message = f"k must be a positive integer, 'sqrt' or 'cv'; got {k!r}."
     with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
         precall.KNN(k)
 
 
 def test_unknown_estimators():
-    message = "estimator 'foo' is unknown; choose from 'ipr', 'coverage', 'knn', 'parzen'."
+    known = "'ipr', 'coverage', 'knn', 'parzen', 'classifier', 'clusters'"
+    message = f"estimator 'foo' is unknown; choose from {known}."
     with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
         as_estimator("foo")
     message = "estimators must hold names or estimator objects such as precall.KNN(k=100); got 3."

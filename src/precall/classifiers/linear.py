@@ -1,5 +1,7 @@
 """The classifier of 003 §6: linear classifiers whose median decides."""
 
+import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -27,8 +29,8 @@ class LinearEnsemble:
     """Logistic regressions on standardized features, whose median decides.
 
     The samples to fit are dealt into as many parts as there are members; each member fits all but
-    one part. The parts left out choose one weight decay for all, by the risk averaged over λ, and
-    turn the median into log odds. No sample but the fitted ones is looked at.
+    one part. Some of the parts left out choose one weight decay for all, by the risk averaged over
+    λ, and all of them turn the median into log odds. Only samples to fit are looked at.
 
     Parameters
     ----------
@@ -36,6 +38,8 @@ class LinearEnsemble:
         Number of classifiers; 10 in the paper.
     decays
         Weight decays to choose from, in units of a standardized feature's variance.
+    n_choosing
+        Number of members that try every weight decay.
     n_steps
         Newton steps, all with the Hessian that bounds every other from above (Böhning 1992). The
         first step is the least-squares classifier. Few steps are weight decay of their own where
@@ -46,6 +50,7 @@ class LinearEnsemble:
 
     n_members: int = 10
     decays: Sequence[float] = _DECAYS
+    n_choosing: int = 3
     n_steps: int = 8
     seed: int = 0
     threads: int = 1
@@ -61,10 +66,15 @@ class LinearEnsemble:
             self._space = _Space.of(rows)
             parts = _deal(is_real, self.n_members, self.seed)
             blocks = [_Block(self._space.apply(rows[part]), is_real[part]) for part in parts]
-            weights = self._train(blocks)
-            held_out = [block.rows @ w for block, w in zip(blocks, weights, strict=True)]
-        t = self._choose(np.concatenate(held_out), is_real[np.concatenate(parts)], len(blocks))
-        self._weights = np.stack([w[:, t] for w in weights], axis=1)
+            members = _Members.of(blocks, self.n_steps, self.threads)
+            decay, weights = self._choose_decay(members)
+            rest = [(j, decay) for j in range(weights.shape[1], len(blocks))]
+            self._weights = np.concatenate([weights, members.train(rest)], axis=1)
+            held_out = [block.rows @ w for block, w in zip(blocks, self._weights.T, strict=True)]
+        if len(blocks) > 1:
+            truth = np.concatenate([block.is_real for block in blocks])
+            self._calibration = calibration(np.concatenate(held_out), truth)
+        self.choice = f"weight decay {decay:.3g}"
         return self
 
     def decision_function(self, rows: NDArray[Any]) -> Floats:
@@ -77,29 +87,19 @@ class LinearEnsemble:
         slope, offset = self._calibration
         return slope * np.concatenate(medians) + offset
 
-    def _train(self, blocks: "list[_Block]") -> list[Floats]:
-        """Return each member's weights (r + 1, n_decays), fitted on all blocks but its own."""
-        grams = in_threads(lambda block: block.rows.T @ block.rows, blocks, self.threads)
-        total = np.sum(grams, axis=0)
-        members = range(len(blocks))
-
-        def train(j: int) -> Floats:
-            others = [block for i, block in enumerate(blocks) if i != j or len(blocks) == 1]
-            gram = total - grams[j] if len(blocks) > 1 else total
-            return _logistic(others, gram, self.decays, self.n_steps)
-
-        return in_threads(train, members, self.threads)
-
-    def _choose(self, held_out: Floats, is_real: NDArray[np.bool_], n_blocks: int) -> int:
-        """Return which decay serves best the samples that were left out, and calibrate by them."""
-        if n_blocks == 1:  # nothing was left out
-            t = int(np.argmin(np.abs(np.log(np.asarray(self.decays) / _PLAIN_DECAY))))
-        else:
-            risks = [mean_risk(scores, is_real) for scores in held_out.T]
-            t = len(risks) - 1 - int(np.argmin(risks[::-1]))  # of equals the simplest
-            self._calibration = calibration(held_out[:, t], is_real)
-        self.choice = f"weight decay {self.decays[t]:.3g}"
-        return t
+    def _choose_decay(self, members: "_Members") -> tuple[float, Floats]:
+        """Let some members try every decay; return the best, and their weights at it."""
+        blocks = members.blocks
+        if len(blocks) == 1:  # nothing is left out to judge by
+            plain = min(self.decays, key=lambda decay: abs(math.log(decay / _PLAIN_DECAY)))
+            return plain, np.zeros((blocks[0].rows.shape[1], 0))
+        choosing = blocks[: self.n_choosing]
+        weights = [members.train([(j, t) for t in self.decays]) for j in range(len(choosing))]
+        scores = np.concatenate([b.rows @ w for b, w in zip(choosing, weights, strict=True)])
+        truth = np.concatenate([block.is_real for block in choosing])
+        risks = [mean_risk(column, truth) for column in scores.T]
+        t = len(risks) - 1 - int(np.argmin(risks[::-1]))  # of equals the simplest
+        return self.decays[t], np.stack([w[:, t] for w in weights], axis=1)
 
 
 def mean_risk(scores: Floats, is_real: NDArray[np.bool_]) -> float:
@@ -118,6 +118,70 @@ class _Block:
 
     rows: Floats  # (n, r + 1)
     is_real: NDArray[np.bool_]  # (n,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Members:
+    """Logistic regressions, each on all blocks but its own; on the only one, if there is one."""
+
+    blocks: list[_Block]
+    grams: list[Floats]  # (r + 1, r + 1) of each block
+    gram: Floats  # their sum
+    n_steps: int
+    threads: int
+
+    @classmethod
+    def of(cls, blocks: list[_Block], n_steps: int, threads: int) -> Self:
+        grams = in_threads(lambda block: block.rows.T @ block.rows, blocks, threads)
+        return cls(blocks, grams, functools.reduce(np.add, grams), n_steps, threads)
+
+    def train(self, members: Sequence[tuple[int, float]]) -> Floats:
+        """Weights (r + 1, n), one column for each pair of a member's own block and a decay."""
+        from scipy.linalg import cho_solve
+        from scipy.special import expit
+
+        if not members:
+            return np.zeros((len(self.grams[0]), 0))
+        factors = in_threads(self._factor, members, self.threads)
+        own = np.array([j for j, _ in members])
+        n = np.array([self._n_fitted(j) for j in own])
+        penalties = np.outer(self._penalty(), [decay for _, decay in members])
+        weights = np.zeros(penalties.shape)
+
+        def gradient(i: int) -> Floats:
+            residual = expit(self.blocks[i].rows @ weights)
+            residual -= self.blocks[i].is_real[:, None]
+            if len(self.blocks) > 1:
+                residual[:, own == i] = 0.0
+            return np.asarray(self.blocks[i].rows.T @ residual)
+
+        for _ in range(self.n_steps):
+            parts = in_threads(gradient, range(len(self.blocks)), self.threads)
+            slope = penalties * weights + np.sum(parts, axis=0) / n
+            weights -= np.stack(
+                [cho_solve(factor, slope[:, t]) for t, factor in enumerate(factors)], axis=1
+            )
+        return weights
+
+    def _factor(self, member: tuple[int, float]) -> Any:
+        """Cholesky factor of the bound on the Hessian, XᵀX/4n and the decay."""
+        from scipy.linalg import cho_factor
+
+        own, decay = member
+        gram = self.gram - self.grams[own] if len(self.grams) > 1 else self.gram.copy()
+        gram /= 4 * self._n_fitted(own)
+        gram[np.diag_indices_from(gram)] += decay * self._penalty()
+        return cho_factor(gram, lower=True, overwrite_a=True)
+
+    def _n_fitted(self, own: int) -> int:
+        left_out = len(self.blocks[own].is_real) if len(self.blocks) > 1 else 0
+        return sum(len(block.is_real) for block in self.blocks) - left_out
+
+    def _penalty(self) -> Floats:
+        """1 for each weight, 0 for the offset, which does not decay."""
+        penalty = np.ones(len(self.grams[0]))
+        penalty[-1] = 0.0
+        return penalty
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,28 +217,3 @@ def _deal(is_real: NDArray[np.bool_], n_parts: int, seed: int) -> list[NDArray[n
     classes = [rng.permutation(np.flatnonzero(is_real == real)) for real in (True, False)]
     n_parts = min(n_parts, *map(len, classes))
     return [np.sort(np.concatenate([c[i::n_parts] for c in classes])) for i in range(n_parts)]
-
-
-def _logistic(
-    blocks: Sequence[_Block], gram: Floats, decays: Sequence[float], n_steps: int
-) -> Floats:
-    """Weights (r + 1, n_decays) of logistic regressions with each decay; the offset has none."""
-    from scipy.linalg import cho_factor, cho_solve
-    from scipy.special import expit
-
-    n = sum(len(block.is_real) for block in blocks)
-    bound = gram / (4 * n)
-    penalty = np.ones(len(gram))
-    penalty[-1] = 0.0
-    factors = [cho_factor(bound + np.diag(decay * penalty), lower=True) for decay in decays]
-    penalties = np.outer(penalty, decays)
-    weights = np.zeros((len(gram), len(decays)))
-    for _ in range(n_steps):
-        gradient = penalties * weights
-        for block in blocks:
-            residual = expit(block.rows @ weights)
-            residual -= block.is_real[:, None]
-            gradient += block.rows.T @ residual / n
-        for t, factor in enumerate(factors):
-            weights[:, t] -= cho_solve(factor, gradient[:, t])
-    return weights

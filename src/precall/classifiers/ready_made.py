@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from precall.classifiers.kernel import KernelDiscriminant
 from precall.classifiers.linear import LinearEnsemble
-from precall.classifiers.log_odds import log_odds
 from precall.classifiers.standardizing import Standardizer
 from precall.parallel import single_threaded_libraries
 
 __all__ = ["READY_MADE", "make_classifier"]
+
+_MOST_MULTIPLIED = 32  # features that are all multiplied with each other
 
 Make = Callable[[int, int, int], Any]  # from the number of samples to fit, a seed and threads
 
@@ -35,18 +36,10 @@ class _Standardized:
             self._classifier.set_params(n_jobs=1)  # trees would be summed in any order
         return self
 
-    def decision_function(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the log odds of real for each row (n, d)."""
+    def predict_proba(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return the chances of generated and of real for each row (n, d)."""
         with single_threaded_libraries():
-            return log_odds(_Chances(self._classifier), self._standardizer.apply(rows))
-
-
-class _Chances:
-    """Only the ``predict_proba`` of a classifier."""
-
-    def __init__(self, classifier: Any) -> None:
-        self.predict_proba = classifier.predict_proba
-        self.classes_ = classifier.classes_
+            return np.asarray(self._classifier.predict_proba(self._standardizer.apply(rows)))
 
 
 def _forest(n: int, seed: int, threads: int) -> Any:
@@ -73,8 +66,7 @@ def _mlp(n: int, seed: int, threads: int) -> Any:
             alpha=1e-2,
             batch_size=min(256, n),
             early_stopping=n > 100,
-            max_iter=60,
-            n_iter_no_change=5,
+            max_iter=200,
             random_state=seed,
         )
     )
@@ -86,8 +78,37 @@ def _knn(n: int, seed: int, threads: int) -> Any:
     return _Standardized(KNeighborsClassifier(max(1, round(math.sqrt(n / 2))), algorithm="brute"))
 
 
+class _Quadratic:
+    """The linear ensemble on features and their squares, and on products of few features."""
+
+    def __init__(self, seed: int, threads: int) -> None:
+        self._ensemble = LinearEnsemble(seed=seed, threads=threads)
+
+    @property
+    def choice(self) -> str:
+        """What cross-validation settled on."""
+        return self._ensemble.choice
+
+    def fit(self, rows: NDArray[Any], is_real: NDArray[Any]) -> Self:
+        """Train on rows (n, d), of which those with ``is_real`` are real."""
+        self._standardizer = Standardizer.of(rows)
+        self._ensemble.fit(self._expand(rows), is_real)
+        return self
+
+    def decision_function(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the log odds of real for each row (n, d)."""
+        return self._ensemble.decision_function(self._expand(rows))
+
+    def _expand(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        standardized = self._standardizer.apply(rows)
+        d = rows.shape[1]
+        i, j = np.triu_indices(d) if d <= _MOST_MULTIPLIED else (np.arange(d), np.arange(d))
+        return np.concatenate([standardized, standardized[:, i] * standardized[:, j]], axis=1)
+
+
 READY_MADE: dict[str, Make] = {
     "linear": lambda n, seed, threads: LinearEnsemble(seed=seed, threads=threads),
+    "quadratic": lambda n, seed, threads: _Quadratic(seed, threads),
     "forest": _forest,
     "boosting": _boosting,
     "mlp": _mlp,

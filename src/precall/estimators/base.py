@@ -114,12 +114,17 @@ class NeighborEstimator:
         return NeighborPlan(frozenset({(self.ball, self._settled_k)}))
 
     def check(self, fold: Fold) -> None:
-        """Refuse to cross-validate what cannot be halved; a given k is checked by the caller."""
-        smallest = min(len(fold.real.fit), len(fold.generated.fit))
-        if self.k == "cv" and smallest < _FEWEST_TO_HALVE:
+        """Refuse a k that a class is too small for, and to cross-validate what is too few."""
+        k = self.n_neighbors
+        least = _FEWEST_TO_HALVE if k is None else k + 1
+        for role, side in (("real", fold.real), ("generated", fold.generated)):
+            if len(side.fit) >= least:
+                continue
+            is_split = side.fit is not side.evaluated
+            n = len(side.fit) + is_split * len(side.evaluated)
             raise InputError(
-                f"k='cv' needs at least {_FEWEST_TO_HALVE} samples of each class to fit on; got "
-                f"{smallest}."
+                f"k={self.k!r} needs at least {least} samples{' to fit on' * is_split}; {role} has "
+                f"{n}{f', of which the split leaves {len(side.fit)}' * is_split}."
             )
 
     def evidence(self, task: Task) -> Evidence:

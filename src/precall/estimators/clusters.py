@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.errors import InputError
+from precall.errors import InputError, check_integer
 from precall.estimators.base import Task
 from precall.evidence import Evidence
 from precall.features import Rows
@@ -49,10 +49,8 @@ class Clusters:
     name: ClassVar[str] = "clusters"
 
     def __post_init__(self) -> None:
-        for name, value, least in (("n_clusters", self.n_clusters, 2), ("runs", self.runs, 1)):
-            is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            if not is_integer or value < least:
-                raise InputError(f"{name} must be an integer of at least {least}; got {value!r}.")
+        check_integer("n_clusters", self.n_clusters, 2)
+        check_integer("runs", self.runs, 1)
 
     @property
     def n_neighbors(self) -> None:

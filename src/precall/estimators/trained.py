@@ -18,7 +18,7 @@ from precall.split import Fold
 
 __all__ = ["Trained"]
 
-_BEST_OF = ("linear", "kernel", "boosting", "mlp")
+_BEST_OF = ("linear", "quadratic", "kernel", "boosting", "mlp")
 _ROWS_AT_A_TIME = 4096
 
 
@@ -33,10 +33,10 @@ class Trained:
     ----------
     estimator
         ``None`` or ``"linear"`` for the ensemble of linear classifiers of 003 §6;
-        ``"forest"``, ``"boosting"``, ``"mlp"``, ``"knn"`` or ``"kernel"``; ``"best"`` for the one
-        of several that judges a part of the fit samples best; or any object with scikit-learn's
-        ``fit`` and ``decision_function`` or ``predict_proba``, of which a copy is trained for each
-        fold. Label 1 means real.
+        ``"quadratic"``, ``"forest"``, ``"boosting"``, ``"mlp"``, ``"knn"`` or ``"kernel"``;
+        ``"best"`` for the one of several that judges a part of the fit samples best; or any object
+        with scikit-learn's ``fit`` and ``decision_function`` or ``predict_proba``, of which a copy
+        is trained for each fold. Label 1 means real.
 
     Examples
     --------
