@@ -132,6 +132,28 @@ def test_an_unwritable_folder_is_noticed_first(run, files, monkeypatch):
     assert (code, err) == (2, "precall: cannot write to out.json: Permission denied.\n")
 
 
+def test_classifiers_and_clusters(run, files):
+    options = ["--estimator", "classifier:kernel", "--estimator", "clusters:4", "--coin-flip"]
+    code, out, _ = run("evaluate", *files, *options, "--score", "none")
+    assert code == 0
+    for text in ("split: coin flip", "classifier_kernel", "clusters", "test for P = Q"):
+        assert text in out
+
+
+def test_k_by_cross_validation(run, files):
+    code, out, _ = run("evaluate", *files, "--k", "cv", "--estimator", "knn", "--json", "-")
+    assert code == 0
+    assert len(json.loads(out)["protocol"]["choices"]["knn"]) == 2
+
+
+def test_two_samples(run, files):
+    code, out, _ = run("test", *files)
+    assert (code, out.split()[0]) == (0, "accuracy")
+    assert "(binomial)" in out
+    code, out, _ = run("test", *files, "--folds", "2", "--permutations", "3", "--estimator", "knn")
+    assert (code, out.rstrip()[-16:]) == (0, "(3 permutations)")
+
+
 def test_frechet(run, files):
     code, out, _ = run("frechet", *files)
     assert code == 0
@@ -153,18 +175,24 @@ def test_frechet(run, files):
             ["--samples", "samples.xls"],
             "samples are written to a .csv or .parquet file; got samples.xls.",
         ),
-        (["--k", "0"], "Invalid value for '--k': '0' is neither a positive integer nor 'sqrt'."),
+        (
+            ["--k", "0"],
+            "Invalid value for '--k': '0' is neither a positive integer nor 'sqrt' or 'cv'.",
+        ),
         (
             ["--estimator", "fid"],
-            "Invalid value for --estimator: 'fid' is unknown; "
-            "choose from ipr, coverage, knn, parzen.",
+            "estimator 'fid' is unknown; choose from 'ipr', 'coverage', 'knn', 'parzen', "
+            "'classifier', 'clusters'.",
         ),
         (
             ["--k", "500"],
             "k=500 needs at least 501 samples to fit on; "
             "real has 200, of which the split leaves 100.",
         ),
-        (["--split", "--folds", "3"], "--folds goes without --split and --no-split."),
+        (
+            ["--split", "--folds", "3"],
+            "only one of --split, --no-split, --folds and --coin-flip goes.",
+        ),
         (["--folds", "1"], "folds must be an integer of at least 2; got 1."),
         (["--seed", "-4"], "seed must be an integer of at least 0; got -4."),
         (["--engine", "warp"], "engine='warp' is unknown; choose from 'auto', 'cpu', 'reference'."),

@@ -74,7 +74,7 @@ def test_on_gaussians_it_is_as_tight_as_the_tightest():
     )
     tightest = max(curve.iou(truth) for curve in result.curves.values())
     assert result.best_curve.iou(truth) > tightest - 0.01
-    assert "all together" in repr(result)
+    assert "best" in repr(result)
     again = precall.Evaluation.from_json(result.to_json())
     assert again.best_curve.fpr.tolist() == result.best_curve.fpr.tolist()
 

@@ -128,7 +128,7 @@ def test_html_is_a_table_and_escaped(result):
 def test_plot_draws_every_curve(result):
     ax = result.plot(iso_f=True)
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == [*(f"{name} (k=32)" for name in result.curves), "all together"]
+    assert labels == [*(f"{name} (k=32)" for name in result.curves), "best"]
     plt.close("all")
 
 

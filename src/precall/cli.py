@@ -10,12 +10,13 @@ import click
 from precall.conventions import CONVENTIONS
 from precall.demo import run_demo
 from precall.errors import InputError, PrecallWarning
-from precall.estimators import NEIGHBOR_ESTIMATORS
+from precall.estimators import ESTIMATORS, NEIGHBOR_ESTIMATORS, Estimator, as_estimator
 from precall.evaluation import evaluate
 from precall.moments import frechet_distance
 from precall.outputs import check_target
 from precall.samples import check_sample_path
-from precall.split import CrossFit, HoldOut, NoSplit, Split
+from precall.split import CoinFlip, CrossFit, HoldOut, NoSplit, Split
+from precall.two_sample import two_sample_test
 from precall.version import __version__
 
 __all__ = ["main"]
@@ -24,19 +25,22 @@ _BAD_INPUT = 2
 _INTERRUPTED = 130
 
 
-class _Neighbors(click.ParamType[int | str]):
-    """A positive integer or the word sqrt."""
+_K = int | Literal["sqrt", "cv"]
 
-    name = "INT|sqrt"
+
+class _Neighbors(click.ParamType[int | str]):
+    """A positive integer or one of the words sqrt and cv."""
+
+    name = "INT|sqrt|cv"
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | Literal["sqrt"]:
-        if value == "sqrt":
-            return "sqrt"
+    ) -> _K:
+        if value == "sqrt" or value == "cv":
+            return value
         if isinstance(value, str) and value.isascii() and value.isdigit() and int(value) > 0:
             return int(value)
-        return self.fail(f"{value!r} is neither a positive integer nor 'sqrt'.", param, ctx)
+        return self.fail(f"{value!r} is neither a positive integer nor 'sqrt' or 'cv'.", param, ctx)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
@@ -56,15 +60,17 @@ def _cli(context: click.Context) -> None:
     "estimators",
     multiple=True,
     metavar="NAME",
-    help=f"Curve to estimate; may be repeated. One of {', '.join(NEIGHBOR_ESTIMATORS)}. "
-    "[default: all]",
+    help=f"Curve to estimate; may be repeated. One of {', '.join(ESTIMATORS)}, or a certain "
+    f"classifier such as classifier:forest, or clusters:50. "
+    f"[default: {', '.join(NEIGHBOR_ESTIMATORS)}]",
 )
 @click.option(
     "--k",
     type=_Neighbors(),
     default="sqrt",
     show_default=True,
-    help="Number of neighbours; sqrt is the root of the smaller sample size.",
+    help="Number of neighbours; sqrt is the root of the smaller sample size, cv leaves it to "
+    "cross-validation.",
 )
 @click.option(
     "--split/--no-split",
@@ -73,6 +79,9 @@ def _cli(context: click.Context) -> None:
     "both. [default: neither, but cross-fitting]",
 )
 @click.option("--folds", type=int, metavar="F", help="Cross-fit over F folds. [default: 2]")
+@click.option(
+    "--coin-flip", is_flag=True, help="Let a coin decide who fits, of each pair of samples."
+)
 @click.option("--curves/--no-curves", default=True, help="Whether to estimate curves at all.")
 @click.option(
     "--score",
@@ -124,9 +133,10 @@ def _evaluate(
     real: Path,
     generated: Path,
     estimators: tuple[str, ...],
-    k: int | Literal["sqrt"],
+    k: _K,
     split: bool | None,
     folds: int | None,
+    coin_flip: bool,
     curves: bool,
     scores: tuple[str, ...],
     score_ks: tuple[int, ...],
@@ -156,13 +166,13 @@ def _evaluate(
     result = evaluate(
         real,
         generated,
-        estimators=[_estimator_class(name)(k=k) for name in chosen],
+        estimators=[_estimator(name, k) for name in chosen],
         scores=_chosen_scores(scores),
         score_k=score_ks or None,
         convention=convention,
         labels_real=labels_real,
         labels_generated=labels_generated,
-        split=_chosen_split(split, folds),
+        split=_chosen_split(split, folds, coin_flip=coin_flip),
         seed=seed,
         engine=engine,
         threads=threads,
@@ -188,6 +198,50 @@ def _frechet(real: Path, generated: Path) -> None:
       precall frechet statistics.npz generated.npy
     """
     click.echo(f"{frechet_distance(real, generated):.6g}")
+
+
+@_cli.command("test")
+@click.argument("real", type=click.Path(path_type=Path))
+@click.argument("generated", type=click.Path(path_type=Path))
+@click.option(
+    "--estimator",
+    default="classifier",
+    show_default=True,
+    metavar="NAME",
+    help="Classifier that tests; see precall evaluate.",
+)
+@click.option("--folds", type=int, metavar="F", help="Cross-fit over F folds, with permutations.")
+@click.option(
+    "--permutations",
+    type=click.IntRange(min=1),
+    default=99,
+    show_default=True,
+    help="How often labels are permuted and everything is fitted again; only with --folds.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of all chance.")
+def _test(
+    real: Path, generated: Path, estimator: str, folds: int | None, permutations: int, seed: int
+) -> None:
+    """Test whether REAL and GENERATED are of one distribution, by a classifier's accuracy.
+
+    Fits on a random half and evaluates the other, or uses every sample with --folds.
+
+    \b
+    Example:
+      precall test real.npy generated.npy --folds 5
+    """
+    found = two_sample_test(
+        real,
+        generated,
+        estimator=estimator,
+        split=HoldOut() if folds is None else CrossFit(folds),
+        n_permutations=permutations,
+        seed=seed,
+        progress=sys.stderr.isatty(),
+    )
+    times = found.n_permutations
+    method = "binomial" if times is None else f"{times} permutations"
+    click.echo(f"accuracy {found.accuracy:.4f}, p-value {found.p_value:.3g} ({method})")
 
 
 @_cli.command("demo")
@@ -216,13 +270,8 @@ def _demo(out: Path) -> None:
     )
 
 
-def _estimator_class(name: str) -> type:
-    if name not in NEIGHBOR_ESTIMATORS:
-        known = ", ".join(NEIGHBOR_ESTIMATORS)
-        raise click.BadParameter(
-            f"{name!r} is unknown; choose from {known}.", param_hint="--estimator"
-        )
-    return NEIGHBOR_ESTIMATORS[name]
+def _estimator(name: str, k: _K) -> Estimator:
+    return NEIGHBOR_ESTIMATORS[name](k) if name in NEIGHBOR_ESTIMATORS else as_estimator(name)
 
 
 def _check_outputs(json_path: str | None, samples_path: Path | None, inputs: list[Path]) -> None:
@@ -243,9 +292,11 @@ def _chosen_scores(names: tuple[str, ...]) -> tuple[str, ...] | str | None:
     return names or None
 
 
-def _chosen_split(split: bool | None, folds: int | None) -> Split:
-    if split is not None and folds is not None:
-        raise click.UsageError("--folds goes without --split and --no-split.")
+def _chosen_split(split: bool | None, folds: int | None, *, coin_flip: bool) -> Split:
+    if (split is not None) + (folds is not None) + coin_flip > 1:
+        raise click.UsageError("only one of --split, --no-split, --folds and --coin-flip goes.")
+    if coin_flip:
+        return CoinFlip()
     if split is None:
         return CrossFit(2 if folds is None else folds)
     return HoldOut() if split else NoSplit()

@@ -174,7 +174,7 @@ class Evaluation:
 
         named = dict(self.curves)
         if self.best_curve is not None and len(named) > 1:
-            named["all together"] = self.best_curve
+            named["best"] = self.best_curve
         rows = []
         for name, curve in named.items():
             described = _describe(curve)
@@ -226,7 +226,7 @@ class Evaluation:
             k = self._k(name)
             curve.plot(ax, iso_f=iso_f and i == 0, label=f"{name} (k={k})" if k else name)
         if self.best_curve is not None and len(self.curves) > 1:
-            self.best_curve.plot(ax, label="all together", color="black", lw=2)
+            self.best_curve.plot(ax, label="best", color="black", lw=2)
         return ax
 
 

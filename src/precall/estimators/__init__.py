@@ -40,7 +40,10 @@ ESTIMATORS: dict[str, Callable[[], Estimator]] = {
 
 
 def as_estimator(estimator: str | Estimator) -> Estimator:
-    """Turn a name into an estimator with its default parameters."""
+    """Turn a name into an estimator with its default parameters.
+
+    ``"classifier:forest"`` and ``"clusters:50"`` name their first parameter, too.
+    """
     if not isinstance(estimator, str):
         if isinstance(estimator, type) or not hasattr(estimator, "needs"):
             raise InputError(
@@ -48,6 +51,11 @@ def as_estimator(estimator: str | Estimator) -> Estimator:
                 f"got {estimator!r}."
             )
         return estimator
+    name, _, parameter = estimator.partition(":")
+    if parameter and name == "classifier":
+        return Trained(parameter)
+    if parameter.isascii() and parameter.isdigit() and name == "clusters":
+        return Clusters(int(parameter))
     if estimator not in ESTIMATORS:
         known = ", ".join(repr(name) for name in ESTIMATORS)
         raise InputError(f"estimator {estimator!r} is unknown; choose from {known}.")
