@@ -1,6 +1,7 @@
 """precall: how a generative model fails, in exact precision–recall curves and scores."""
 
 from precall.analytic_curve import GaussianShiftCurve
+from precall.bands import CurveBand
 from precall.curve import Curve, PRCurve, PrecisionRecall
 from precall.display import PRCurveDisplay
 from precall.distributions import true_curve
@@ -14,7 +15,7 @@ from precall.moments import Moments, frechet_distance
 from precall.results import Evaluation
 from precall.samples import Samples, SampleTable
 from precall.scores import Score
-from precall.split import CoinFlip, CrossFit, HoldOut, NoSplit
+from precall.split import CoinFlip, CrossFit, HoldOut, NoSplit, RepeatedHoldOut
 from precall.two_sample import TwoSampleTest, two_sample_test
 from precall.version import __version__
 
@@ -26,6 +27,7 @@ __all__ = [
     "Coverage",
     "CrossFit",
     "Curve",
+    "CurveBand",
     "ErrorRates",
     "Evaluation",
     "Evidence",
@@ -41,6 +43,7 @@ __all__ = [
     "Parzen",
     "PrecallWarning",
     "PrecisionRecall",
+    "RepeatedHoldOut",
     "SampleTable",
     "Samples",
     "Score",

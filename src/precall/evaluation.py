@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from precall.conventions import as_convention
 from precall.engines import Progress, choose_engine
@@ -14,7 +15,7 @@ from precall.labels import Labels
 from precall.progress import progress_bar
 from precall.results import Evaluation
 from precall.scores import as_score_requests
-from precall.split import CrossFit, Split, as_split
+from precall.split import CrossFit, RepeatedHoldOut, Split, as_split
 from precall.weighing import Sets
 
 __all__ = ["evaluate"]
@@ -27,12 +28,14 @@ def evaluate(
     estimators: Sequence[str | Estimator] = tuple(NEIGHBOR_ESTIMATORS),
     scores: Sequence[str] | str | None = None,
     score_k: int | Sequence[int] | None = None,
-    split: bool | float | Split | None = CrossFit(2),  # noqa: B008 - immutable
+    split: bool | float | Split | Literal["auto"] | None = "auto",
     seed: int = 0,
     engine: str = "auto",
     convention: str = "precall",
     labels_real: object = None,
     labels_generated: object = None,
+    intervals: bool = False,
+    confidence: float = 0.95,
     threads: int | None = None,
     progress: bool = False,
 ) -> Evaluation:
@@ -54,10 +57,10 @@ def evaluate(
     score_k
         Number of neighbours of the scores, or several; by default each score's own.
     split
-        Who fits the classifiers and who is evaluated by them: ``CrossFit(2)`` (the default) uses
-        every sample on both sides, never at once; ``True`` is the paper's single 50 % split, a
-        float another share to fit on, ``precall.CoinFlip()`` the pairs of 003, ``False`` no split
-        at all.
+        Who fits the classifiers and who is evaluated by them: ``"auto"`` is ``CrossFit(2)``, which
+        uses every sample on both sides, never at once, and with intervals ``RepeatedHoldOut(4)``;
+        ``True`` is the paper's single 50 % split, a float another share to fit on,
+        ``precall.CoinFlip()`` the pairs of 003, ``False`` no split at all.
     seed
         Of all chance: the split, trained classifiers, the subsets of ``kernel_distance``.
     engine
@@ -68,6 +71,10 @@ def evaluate(
     labels_real, labels_generated
         The class of each sample, integers or text, of either side or both: then every score and
         curve is also measured class by class. A side without labels stays whole.
+    intervals
+        Whether to tell how uncertain scores, and with a ``RepeatedHoldOut`` curves, are.
+    confidence
+        Of the intervals.
     threads
         Number of threads; ``None`` for one a core. Never changes a number.
     progress
@@ -98,10 +105,11 @@ def evaluate(
         _as_estimators(estimators),
         as_score_requests(scores, score_k, chosen),
         scores is not None,
-        as_split(split),
+        _as_split(split, intervals=intervals),
         int(seed),
         choose_engine(engine),
         chosen,
+        _check_confidence(confidence) if intervals else None,
         threads,
     )
     sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
@@ -142,6 +150,18 @@ def _run_classes(
         skipped += [f"class {label!r}: {text}" for text in found]
         classes[label] = replace(job.run(subset, next_progress), samples=None, warnings=found)
     return classes, skipped
+
+
+def _as_split(split: bool | float | Split | str | None, *, intervals: bool) -> Split:
+    if isinstance(split, str) and split == "auto":
+        return RepeatedHoldOut() if intervals else CrossFit(2)
+    return as_split(split)  # type: ignore[arg-type]
+
+
+def _check_confidence(confidence: float) -> float:
+    if not isinstance(confidence, float) or not 0.5 <= confidence < 1:
+        raise InputError(f"confidence must lie between 0.5 and 1; got {confidence!r}.")
+    return confidence
 
 
 def _as_estimators(estimators: Sequence[str | Estimator]) -> list[Estimator]:

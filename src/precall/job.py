@@ -2,10 +2,11 @@
 
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from precall.bands import CurveBand
 from precall.combination import best_curve
 from precall.conventions import Convention
 from precall.curve import PRCurve
@@ -16,8 +17,9 @@ from precall.neighbors import CrossPlan, NeighborPlan
 from precall.results import Evaluation, Protocol
 from precall.samples import Samples
 from precall.scores import Measured, Score, ScoreRequest
-from precall.split import CoinFlip, CrossFit, Fold, HoldOut, NoSplit, Split
+from precall.split import CoinFlip, Fold, HoldOut, NoSplit, RepeatedHoldOut, Split
 from precall.two_sample import TwoSampleTest, binomial_test
+from precall.uncertainty import Replicates, score_replicates
 from precall.version import __version__
 from precall.weighing import Pool, Sets, Weigher
 
@@ -37,6 +39,7 @@ class Job:
     seed: int
     engine: Engine
     convention: Convention
+    confidence: float | None  # of intervals; None for no intervals
     threads: int | None
 
     def resolved(self, sets: Sets) -> dict[str, Estimator]:
@@ -47,10 +50,13 @@ class Job:
     def n_parts(self) -> int:
         """Parts that progress is reported in."""
         needs = NeighborPlan().union(request.needs() for request in self.scores)
-        n_folds = self.split.n_folds if isinstance(self.split, CrossFit) else 1
         n_extra = needs != NeighborPlan() and not isinstance(self.split, NoSplit)
-        n_curves = n_folds * self.weigher.n_parts(self.estimators)
-        return n_curves * (bool(self.estimators) or not n_extra) + n_extra + bool(self.scores)
+        n_curves = self.split.n_folds * self.weigher.n_parts(self.estimators)
+        return n_curves * (bool(self.estimators) or not n_extra) + n_extra + self._n_score_parts
+
+    @property
+    def _n_score_parts(self) -> int:
+        return bool(self.scores) * (1 + (self.confidence is not None))
 
     @property
     def weigher(self) -> Weigher:
@@ -115,6 +121,10 @@ class Job:
                 pools[name].add(named[name], weighed.estimators[name], fold, found)
         measured = Measured(unsplit, sets, self.seed, n_threads(self.threads))
         scores = self._score(measured, next_progress)
+        replicates = self._replicates(sets, next_progress)
+        for name, (blocks, most) in replicates.items():
+            interval = blocks.interval(scores[name].value, self.confidence or 0.0, most)
+            scores[name] = replace(scores[name], interval=interval)
         samples = Samples.of(
             (len(sets[0]), len(sets[1])),
             {name: pool.likelihood_ratios for name, pool in pools.items()},
@@ -122,12 +132,15 @@ class Job:
             self.possible_scores(sets),
             self.realism_k(sets),
         )
+        pools_folds = not isinstance(self.split, RepeatedHoldOut)
         return Evaluation(
-            {name: pool.curve() for name, pool in pools.items()},
+            {name: pool.curve(pools_folds=pools_folds) for name, pool in pools.items()},
             scores,
             self._protocol(sets, named, pools),
             best_curve=self._best_curve(pools),
             tests=self._tests(pools),
+            bands=self._bands(pools),
+            replicates={name: blocks for name, (blocks, _) in replicates.items()},
             samples=samples,
         )
 
@@ -135,8 +148,35 @@ class Job:
         """Combine all estimators; without a split none of them is judged by unseen samples."""
         if isinstance(self.split, NoSplit):
             return None
+        if isinstance(self.split, RepeatedHoldOut):
+            curves = [
+                best_curve([e for pool in pools.values() for e in pool.parts[i]], self.seed)
+                for i in range(self.split.n_folds if pools else 0)
+            ]
+            known = [curve for curve in curves if curve is not None]
+            return PRCurve.mean(known) if known else None
         candidates = [evidence for pool in pools.values() for evidence in pool.evidence]
         return best_curve(candidates, self.seed)
+
+    def _bands(self, pools: Mapping[str, Pool]) -> dict[str, CurveBand]:
+        """Tell how uncertain each curve is; only repeated splits do."""
+        if self.confidence is None or not isinstance(self.split, RepeatedHoldOut):
+            return {}
+        return {
+            name: CurveBand.of([found[0] for found in pool.parts], self.confidence, self.seed)
+            for name, pool in pools.items()
+        }
+
+    def _replicates(
+        self, sets: Sets, next_progress: Callable[[], Progress]
+    ) -> dict[str, tuple[Replicates, float]]:
+        if self.confidence is None or not self.scores:
+            return {}
+        report = next_progress()
+        threads = n_threads(self.threads)
+        found = score_replicates(sets, self.possible_scores(sets), self.seed, threads)
+        report(1, 1)
+        return found
 
     def _tests(self, pools: Mapping[str, Pool]) -> dict[str, TwoSampleTest]:
         """Test for P = Q with each classifier; only a single split allows it without refitting."""

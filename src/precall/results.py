@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from precall.bands import CurveBand
 from precall.curve import PRCurve
 from precall.errors import InputError
 from precall.labels import ClassShare
 from precall.outputs import write_text
 from precall.samples import Samples
-from precall.score_tables import class_table, score_table, test_table
+from precall.score_tables import band_table, class_table, score_table, test_table
 from precall.scores import Score
 from precall.two_sample import TwoSampleTest
+from precall.uncertainty import Replicates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,6 +89,11 @@ class Evaluation:
     tests
         After a single split (not over folds): by curve, whether its classifier tells real from
         generated better than chance.
+    bands
+        With intervals, after repeated splits: how uncertain each curve is.
+    replicates
+        With intervals: scores of random blocks of the samples, which comparisons are made from; not
+        part of the JSON document.
     samples
         Sample by sample; not part of the JSON document, so ``None`` when read back from one.
     """
@@ -99,6 +106,8 @@ class Evaluation:
     class_shares: Mapping[str, ClassShare] = field(default_factory=dict)
     best_curve: PRCurve | None = None
     tests: Mapping[str, TwoSampleTest] = field(default_factory=dict)
+    bands: Mapping[str, CurveBand] = field(default_factory=dict)
+    replicates: Mapping[str, Replicates] = field(default_factory=dict)
     samples: Samples | None = None
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
@@ -118,6 +127,7 @@ class Evaluation:
                 name: {"k": self.protocol.k[name], "split": self.protocol.split, **_describe(curve)}
                 for name, curve in self.curves.items()
             },
+            "bands": {name: band.document() for name, band in self.bands.items()},
             "best_curve": None if self.best_curve is None else _describe(self.best_curve),
             "tests": {name: asdict(test) for name, test in self.tests.items()},
             "class_shares": {label: asdict(share) for label, share in self.class_shares.items()},
@@ -156,6 +166,7 @@ class Evaluation:
             },
             None if best is None else _curve(best),
             {name: _test(entry) for name, entry in document["tests"].items()},
+            {name: _band(entry) for name, entry in document["bands"].items()},
         )
         _check_types(result)
         return result
@@ -195,6 +206,8 @@ class Evaluation:
 
     def _tables(self, tablefmt: str) -> list[str]:
         tables = [self._curve_table(tablefmt)] if self.curves else []
+        if self.bands:
+            tables.append(band_table(self.bands, tablefmt))
         if self.tests:
             tables.append(test_table(self.tests, tablefmt))
         if self.scores:
@@ -269,6 +282,23 @@ def _describe(curve: PRCurve) -> dict[str, Any]:
 def _curve(entry: Any) -> PRCurve:
     vertices = entry["vertices"]
     return PRCurve(_numbers(vertices["fpr"]), _numbers(vertices["fnr"]))
+
+
+def _band(entry: Any) -> CurveBand:
+    n, m = entry["n_evaluated"], entry["m_evaluated"]
+    if type(n) is not int or type(m) is not int or min(n, m) < 1 or not entry["splits"]:
+        raise TypeError("a band is of one or more splits with evaluated samples")
+    return CurveBand(
+        tuple(PRCurve(_numbers(v["fpr"]), _numbers(v["fnr"])) for v in entry["splits"]),
+        n,
+        m,
+        _required(entry["confidence"]),
+        _required(entry["simultaneous_z"]),
+        {
+            name: (_required(low), _required(high))
+            for name, (low, high) in entry["summaries"].items()
+        },
+    )
 
 
 def _protocol(entry: Any) -> Protocol:

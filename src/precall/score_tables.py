@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
+from precall.bands import CurveBand
 from precall.curve import PRCurve
 from precall.labels import ClassShare
 from precall.scores import Score
 from precall.two_sample import TwoSampleTest
 
-__all__ = ["class_table", "score_table", "test_table"]
+__all__ = ["band_table", "class_table", "score_table", "test_table"]
 
 _CLASSES_SIDE_BY_SIDE = 10
 
@@ -20,7 +21,12 @@ def score_table(scores: Mapping[str, Score], tablefmt: str) -> str:
         by_name.setdefault(name.removesuffix(f"_k{score.k}"), {})[score.k] = score
     if max(map(len, by_name.values())) == 1:
         rows = [[name, *_cells(score)] for name, of_k in by_name.items() for score in of_k.values()]
-        return _tabulate(rows, ["score", "k", "value", "if P = Q"], tablefmt)
+        headings = ["score", "k", "value", "if P = Q"]
+        if any(score.interval for score in scores.values()):
+            headings.append("interval")
+            intervals = [s.interval for of_k in by_name.values() for s in of_k.values()]
+            rows = [[*row, _interval(of)] for row, of in zip(rows, intervals, strict=True)]
+        return _tabulate(rows, headings, tablefmt)
     return _tabulate(
         [[name, *_sensitivity(of_k, ks)] for name, of_k in by_name.items()],
         ["score", *(f"k = {k}" for k in ks)],
@@ -53,6 +59,32 @@ def class_table(
                 rows.append([f"{name} curve, {title}", *cells])
         tables.append(_tabulate(rows, ["class", *chosen], tablefmt))
     return "\n\n".join(tables)
+
+
+def band_table(bands: Mapping[str, CurveBand], tablefmt: str) -> str:
+    """One row a curve: the interval of each of its summaries."""
+    names = {
+        "f_1_8": "F 1/8\n(precision)",
+        "f_8": "F 8\n(recall)",
+        "f_1": "F 1",
+        "median_precision": "median\nprecision",
+        "median_recall": "median\nrecall",
+        "area": "area",
+        "total_variation": "total\nvariation",
+    }
+    confidence = next(iter(bands.values())).confidence
+    rows = [
+        [curve, *(_interval(band.summaries[name]) for name in names)]
+        for curve, band in bands.items()
+    ]
+    headings = [f"{100 * confidence:.4g} % interval", *names.values()]
+    if tablefmt == "html":
+        headings = [heading.replace("\n", " ") for heading in headings]
+    return _tabulate(rows, headings, tablefmt)
+
+
+def _interval(interval: tuple[float, float] | None) -> str:
+    return "" if interval is None else f"{interval[0]:.3f} – {interval[1]:.3f}"
 
 
 def test_table(tests: Mapping[str, TwoSampleTest], tablefmt: str) -> str:

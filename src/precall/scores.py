@@ -25,6 +25,7 @@ from precall.theory import (
 )
 
 __all__ = [
+    "COVER_RATIO",
     "DEFAULT_SCORES",
     "SCORES",
     "Measured",
@@ -37,7 +38,7 @@ __all__ = [
 Role = Literal["real", "generated"]
 Flags = NDArray[np.bool_]
 
-_COVER_RATIO = 3  # k′ = 3k (001)
+COVER_RATIO = 3  # k′ = 3k (001)
 _LARGEST_CUBED = 1e45
 _ROWS_AT_A_TIME = 4096
 
@@ -143,7 +144,7 @@ def _share(
 
 
 def _cover_needs(k: int) -> NeighborPlan:
-    return NeighborPlan(cross=CrossPlan(frozenset({_COVER_RATIO * k})))
+    return NeighborPlan(cross=CrossPlan(frozenset({COVER_RATIO * k})))
 
 
 def _nearest_needs(k: int) -> NeighborPlan:
@@ -261,19 +262,19 @@ SCORES = {
     # 001 Definition 2
     "precision_cover": _share(
         "generated",
-        lambda y, k: y.holds(_COVER_RATIO * k) >= k,
+        lambda y, k: y.holds(COVER_RATIO * k) >= k,
         default_k=3,
         needs=_cover_needs,
-        expected=lambda n, m, k: expected_cover(n, m, k, _COVER_RATIO * k),
-        largest_k=lambda k: _COVER_RATIO * k,
+        expected=lambda n, m, k: expected_cover(n, m, k, COVER_RATIO * k),
+        largest_k=lambda k: COVER_RATIO * k,
     ),
     "recall_cover": _share(
         "real",
-        lambda x, k: x.holds(_COVER_RATIO * k) >= k,
+        lambda x, k: x.holds(COVER_RATIO * k) >= k,
         default_k=3,
         needs=_cover_needs,
-        expected=lambda n, m, k: expected_cover(m, n, k, _COVER_RATIO * k),
-        largest_k=lambda k: _COVER_RATIO * k,
+        expected=lambda n, m, k: expected_cover(m, n, k, COVER_RATIO * k),
+        largest_k=lambda k: COVER_RATIO * k,
     ),
     # 000 Eq. 8, with its erratum
     "probabilistic_precision": _Kind(4, _soft_share("generated"), needs=_soft_needs),
@@ -317,10 +318,14 @@ class ScoreRequest:
     convention: Convention
 
     @property
-    def _kind(self) -> _Kind:
+    def defined_as(self) -> str:
+        """The score that this one is by precall's definitions."""
         swapped = {"precision_cover": "recall_cover", "recall_cover": "precision_cover"}
-        name = swapped.get(self.score, self.score) if self.convention.swaps_cover else self.score
-        return SCORES[name]
+        return swapped.get(self.score, self.score) if self.convention.swaps_cover else self.score
+
+    @property
+    def _kind(self) -> _Kind:
+        return SCORES[self.defined_as]
 
     @property
     def _k(self) -> int:

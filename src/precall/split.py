@@ -1,7 +1,7 @@
 """Who fits the classifiers and who is evaluated by them (000 §3.2, "Splitting")."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,17 @@ from numpy.typing import NDArray
 from precall.errors import InputError, check_integer
 from precall.features import FeatureSet, Rows
 
-__all__ = ["CoinFlip", "CrossFit", "FitEval", "Fold", "HoldOut", "NoSplit", "Split", "as_split"]
+__all__ = [
+    "CoinFlip",
+    "CrossFit",
+    "FitEval",
+    "Fold",
+    "HoldOut",
+    "NoSplit",
+    "RepeatedHoldOut",
+    "Split",
+    "as_split",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +41,11 @@ class Fold:
 class Split(Protocol):
     """How samples are divided. ``str(split)`` is its name in results."""
 
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        ...
+
     def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
         """Divide both sets, the same way for the same seed."""
         ...
@@ -39,6 +54,8 @@ class Split(Protocol):
 @dataclass(frozen=True, slots=True)
 class NoSplit:
     """Every sample both fits and is evaluated, as the scalar metrics of the field do."""
+
+    n_folds: ClassVar[int] = 1
 
     def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
         """Return the one fold in which both sets play both roles."""
@@ -59,6 +76,7 @@ class HoldOut:
     """
 
     fit_fraction: float = 0.5
+    n_folds: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         if not isinstance(self.fit_fraction, float) or not 0 < self.fit_fraction < 1:
@@ -82,12 +100,40 @@ class HoldOut:
 
 
 @dataclass(frozen=True, slots=True)
+class RepeatedHoldOut:
+    """Several independent splits into halves; the curve is the mean over them at equal λ.
+
+    What differs between the splits, and within each, tells how uncertain the curve is.
+    """
+
+    n_splits: int = 4
+
+    def __post_init__(self) -> None:
+        check_integer("n_splits", self.n_splits, 2)
+
+    @property
+    def n_folds(self) -> int:
+        """One a split."""
+        return int(self.n_splits)
+
+    def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
+        """Return one fold a split."""
+        seeds = np.random.SeedSequence(seed).generate_state(self.n_splits).tolist()
+        return tuple(HoldOut().folds(real, generated, each)[0] for each in seeds)
+
+    def __str__(self) -> str:
+        return f"{self.n_splits} times hold-out 0.5"
+
+
+@dataclass(frozen=True, slots=True)
 class CoinFlip:
     """003's ``createTrainTest``: of each pair (X_i, Y_i) a fair coin says which one fits.
 
     The other one is evaluated. Samples without a partner, where one class is larger, have a coin of
     their own.
     """
+
+    n_folds: ClassVar[int] = 1
 
     def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
         """Return the one fold that the coins decide on."""
@@ -142,7 +188,7 @@ def as_split(split: bool | float | Split | None) -> Split:
         return HoldOut() if split else NoSplit()
     if isinstance(split, float):
         return HoldOut(split)
-    if isinstance(split, NoSplit | HoldOut | CoinFlip | CrossFit):
+    if isinstance(split, NoSplit | HoldOut | RepeatedHoldOut | CoinFlip | CrossFit):
         return split
     raise InputError(
         f"split={split!r} is not a split; pass True (the paper's 50 %), False, a share to fit on "

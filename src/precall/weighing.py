@@ -125,9 +125,10 @@ class Pool:
         """The evidence of all folds, one a repeat: errors at equal γ add up."""
         return [Evidence.concat(folds) for folds in zip(*self.parts, strict=True)]
 
-    def curve(self) -> PRCurve:
-        """Return the curve, the mean over the repeats."""
-        curves = [PRCurve.of(ErrorRates.of(evidence)) for evidence in self.evidence]
+    def curve(self, *, pools_folds: bool) -> PRCurve:
+        """Return the curve, the mean over repeats, and over folds that are not to be pooled."""
+        parts = self.evidence if pools_folds else [e for found in self.parts for e in found]
+        curves = [PRCurve.of(ErrorRates.of(evidence)) for evidence in parts]
         return curves[0] if len(curves) == 1 else PRCurve.mean(curves)
 
 

@@ -1,0 +1,65 @@
+"""Random partitions of a class into halves and quarters, as bits of words."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Partitions"]
+
+WORD = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partitions:
+    """Many partitions at once; bit s of a sample's words says where partition s puts it.
+
+    Quarters 0 and 2 make up the first half, 1 and 3 the second.
+    """
+
+    low: NDArray[np.uint64]  # (n, n_words) the lower bit of the quarter: the half
+    high: NDArray[np.uint64]  # (n, n_words) the upper bit of the quarter
+
+    @classmethod
+    def draw(cls, n: int, n_words: int, seed: tuple[int, int]) -> Self:
+        """Draw 64 balanced partitions a word."""
+        rng = np.random.default_rng(seed)
+        quarters = np.resize(np.arange(4, dtype=np.uint8), n)
+        bits = np.stack([rng.permutation(quarters) for _ in range(WORD * n_words)], axis=1)
+        return cls(_pack(bits % 2), _pack(bits // 2))
+
+    @property
+    def n_partitions(self) -> int:
+        """Number of partitions."""
+        return WORD * int(self.low.shape[1])
+
+    def share(self, flags: NDArray[np.uint64], *, quarters: bool) -> NDArray[np.float64]:
+        """Share of each block with a bit set in ``flags`` (n, n_words): (n_partitions, 2 or 4)."""
+        found = self.totals(_unpack(flags), quarters=quarters)
+        return found / self.sizes(quarters=quarters)
+
+    def totals(self, values: NDArray[np.uint8], *, quarters: bool) -> NDArray[np.int64]:
+        """Sum values (n, n_partitions) over the blocks of each partition."""
+        low = _unpack(self.low)
+        labels = low + 2 * _unpack(self.high) if quarters else low
+        blocks = range(4 if quarters else 2)
+        return np.stack([np.sum(values * (labels == b), axis=0, dtype=np.int64) for b in blocks], 1)
+
+    def sizes(self, *, quarters: bool) -> NDArray[np.int64]:
+        """Samples in each block; the same in every partition."""
+        n = len(self.low)
+        of_quarters = [len(range(q, n, 4)) for q in range(4)]
+        if quarters:
+            return np.array(of_quarters)
+        return np.array([of_quarters[0] + of_quarters[2], of_quarters[1] + of_quarters[3]])
+
+
+def _pack(bits: NDArray[Any]) -> NDArray[np.uint64]:
+    packed = np.packbits(bits, axis=1, bitorder="little")
+    return np.ascontiguousarray(packed).view("<u8").astype(np.uint64)
+
+
+def _unpack(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    as_bytes = np.ascontiguousarray(words.astype("<u8")).view(np.uint8)
+    return np.unpackbits(as_bytes, axis=1, bitorder="little")
