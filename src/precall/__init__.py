@@ -2,6 +2,7 @@
 
 from precall.analytic_curve import GaussianShiftCurve
 from precall.bands import CurveBand
+from precall.comparison import Comparison, Difference, compare
 from precall.curve import Curve, PRCurve, PrecisionRecall
 from precall.display import PRCurveDisplay
 from precall.distributions import true_curve
@@ -11,10 +12,12 @@ from precall.estimators import IPR, KNN, Clusters, Coverage, Likelihood, Parzen,
 from precall.evaluation import evaluate
 from precall.evidence import Evidence
 from precall.features import FeatureSet
+from precall.modes import Mode, find_modes
 from precall.moments import Moments, frechet_distance
 from precall.results import Evaluation
+from precall.sample_size import sample_size
 from precall.samples import Samples, SampleTable
-from precall.scores import Score
+from precall.scores import Ceiling, Score
 from precall.split import CoinFlip, CrossFit, HoldOut, NoSplit, RepeatedHoldOut
 from precall.two_sample import TwoSampleTest, two_sample_test
 from precall.version import __version__
@@ -22,12 +25,15 @@ from precall.version import __version__
 __all__ = [
     "IPR",
     "KNN",
+    "Ceiling",
     "Clusters",
     "CoinFlip",
+    "Comparison",
     "Coverage",
     "CrossFit",
     "Curve",
     "CurveBand",
+    "Difference",
     "ErrorRates",
     "Evaluation",
     "Evidence",
@@ -36,6 +42,7 @@ __all__ = [
     "HoldOut",
     "InputError",
     "Likelihood",
+    "Mode",
     "Moments",
     "NoSplit",
     "PRCurve",
@@ -50,8 +57,11 @@ __all__ = [
     "Trained",
     "TwoSampleTest",
     "__version__",
+    "compare",
     "evaluate",
+    "find_modes",
     "frechet_distance",
+    "sample_size",
     "true_curve",
     "two_sample_test",
 ]

@@ -1,7 +1,7 @@
 """How uncertain a curve is: intervals at each trade-off, a band around all of it, its summaries."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -50,6 +50,8 @@ class CurveBand:
     confidence: float
     simultaneous_z: float
     summaries: Mapping[str, tuple[float, float]]  # interval of each summary of the mean curve
+    left_out: Mapping[str, Floats] = field(default_factory=dict, repr=False)
+    # each (n_splits, n_groups): a summary without one group of evaluated samples; not in JSON
 
     @classmethod
     def of(cls, evidence: Sequence[Evidence], confidence: float, seed: int) -> Self:
@@ -57,17 +59,24 @@ class CurveBand:
         curves = tuple(PRCurve.of(ErrorRates.of(part)) for part in evidence)
         n = min(int(np.count_nonzero(part.is_real)) for part in evidence)
         m = min(int(np.count_nonzero(~part.is_real)) for part in evidence)
-        variances = [_summary_variances(part, seed) for part in evidence]
         mean = PRCurve.mean(curves)
-        share = _shared(len(curves))
+        found = [_leave_groups_out(part, seed) for part in evidence]
+        left_out = {name: np.array([split[name] for split in found]) for name in SUMMARIES}
         summaries = {}
         for name, summary in SUMMARIES.items():
-            variance = share * np.mean([found[name] for found in variances])
-            half = _z(confidence) * np.sqrt(variance + 1 / n**2 + 1 / m**2)
+            half = _half_width(left_out[name], n, m, confidence)
             value = summary(mean)
             summaries[name] = (max(0.0, value - half), min(1.0, value + half))
         z = _simultaneous_z(curves, n, m, confidence, seed)
-        return cls(curves, n, m, confidence, z, summaries)
+        return cls(curves, n, m, confidence, z, summaries, left_out)
+
+    def half_width_of_difference(self, other: Self, name: str) -> float:
+        """Half the width of an interval around the difference of a summary of two curves.
+
+        Both against the same real samples, split and grouped alike.
+        """
+        left_out = self.left_out[name] - other.left_out[name]
+        return _half_width(left_out, self.n_evaluated, self.m_evaluated, self.confidence)
 
     def document(self) -> dict[str, Any]:
         """Everything, under the names of the JSON format."""
@@ -152,10 +161,17 @@ def _bridge(rates: Floats) -> Floats:
     return np.minimum.outer(rates, rates) - np.outer(rates, rates)
 
 
-def _summary_variances(evidence: Evidence, seed: int) -> dict[str, float]:
-    """Variance of each summary given the fit samples: a jackknife over groups of evaluated ones."""
+def _half_width(left_out: Floats, n: int, m: int, confidence: float) -> float:
+    """Half the width of an interval, from a jackknife (n_splits, n_groups)."""
+    n_splits, n_groups = left_out.shape
+    variance = (n_groups - 1) ** 2 / n_groups * np.mean(np.var(left_out, axis=1, ddof=1))
+    return float(_z(confidence) * np.sqrt(variance * _shared(n_splits) + 1 / n**2 + 1 / m**2))
+
+
+def _leave_groups_out(evidence: Evidence, seed: int) -> dict[str, list[float]]:
+    """Each summary without one group of the evaluated samples after the other."""
     classes = evidence.is_real, ~evidence.is_real
-    n_groups = min(_N_GROUPS, *(int(np.count_nonzero(of_class)) for of_class in classes))
+    n_groups = max(2, min(_N_GROUPS, *(int(np.count_nonzero(c)) for c in classes)))
     group = np.empty(len(evidence), np.int64)
     for of_class, rng in zip(classes, np.random.default_rng((seed, 3)).spawn(2), strict=True):
         size = int(np.count_nonzero(of_class))
@@ -170,8 +186,7 @@ def _summary_variances(evidence: Evidence, seed: int) -> dict[str, float]:
         left = (errors.sum(axis=0) - errors) / np.maximum(sizes.sum() - sizes, 1)[:, None]
         rates.append(left)  # (n_groups, n_classifiers)
     found = [_summaries(fpr, fnr) for fpr, fnr in zip(*rates, strict=True)]
-    scale = (n_groups - 1) ** 2 / n_groups
-    return {name: scale * float(np.var([f[name] for f in found], ddof=1)) for name in SUMMARIES}
+    return {name: [summaries[name] for summaries in found] for name in SUMMARIES}
 
 
 def _summaries(fpr: Floats, fnr: Floats) -> dict[str, float]:

@@ -253,6 +253,16 @@ class PRCurve(Curve):
         """β_0: the share of real inside the common support."""
         return float(self.fpr[-1])
 
+    def dominates(self, other: Self) -> bool:
+        """Whether precision is at least the other's at every λ, and larger at some.
+
+        α is piecewise linear in λ, so the breakpoints of both, and both ends, decide.
+        """
+        lam = np.concatenate([[0.0], self.trade_offs, other.trade_offs, [np.inf]])
+        ours, theirs = self.at(lam), other.at(lam)
+        differences = np.concatenate([ours[0] - theirs[0], ours[1] - theirs[1]])
+        return bool((differences >= 0).all() and (differences > 0).any())
+
     def swapped(self) -> Self:
         """Return the curve with the roles of real and generated exchanged."""
         return type(self)(self.fnr[::-1], self.fpr[::-1])

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from precall.ceilings import with_ceiling
 from precall.conventions import as_convention
 from precall.engines import Progress, choose_engine
 from precall.errors import InputError, PrecallWarning, check_integer
@@ -12,8 +13,10 @@ from precall.estimators import NEIGHBOR_ESTIMATORS, Estimator, as_estimator
 from precall.features import FeatureSet, caveats, check_same_features
 from precall.job import Job
 from precall.labels import Labels
+from precall.modes import find_modes
 from precall.progress import progress_bar
 from precall.results import Evaluation
+from precall.sample_size import wide_intervals
 from precall.scores import as_score_requests
 from precall.split import CrossFit, RepeatedHoldOut, Split, as_split
 from precall.weighing import Sets
@@ -36,6 +39,8 @@ def evaluate(
     labels_generated: object = None,
     intervals: bool = False,
     confidence: float = 0.95,
+    ceiling: object = False,
+    modes: int | Literal["auto"] | None = None,
     threads: int | None = None,
     progress: bool = False,
 ) -> Evaluation:
@@ -75,6 +80,13 @@ def evaluate(
         Whether to tell how uncertain scores, and with a ``RepeatedHoldOut`` curves, are.
     confidence
         Of the intervals.
+    ceiling
+        ``True`` to tell beside each score what a perfect generator would reach, which is what half
+        of real reaches against the other half; or the features of other real samples to take its
+        place.
+    modes
+        Number of modes to look for in the union, or ``"auto"``: which of them are dropped,
+        invented, over- or under-produced; see :func:`precall.find_modes`.
     threads
         Number of threads; ``None`` for one a core. Never changes a number.
     progress
@@ -119,19 +131,34 @@ def evaluate(
     evaluated = {label: subset for label, subset in subsets.items() if subset is not None}
     job.check(sets)
 
-    with progress_bar(job.n_parts * (1 + len(evaluated)), shown=progress) as next_progress:
+    wants_ceiling = job.scores and not (ceiling is False or ceiling is None)
+    n_parts = job.n_parts * (1 + len(evaluated)) + bool(wants_ceiling) + (modes is not None)
+    with progress_bar(n_parts, shown=progress) as next_progress:
         result = job.run(sets, next_progress)
+        if wants_ceiling:
+            held_out = None if ceiling is True else ceiling
+            result = with_ceiling(result, job, sets, held_out, next_progress())
+        if modes is not None:
+            found = find_modes(*sets, n_modes=modes, confidence=confidence, seed=seed)
+            result = replace(result, modes=found)
+            next_progress()(1, 1)
         classes, skipped = _run_classes(job, evaluated, next_progress)
     one_sided = [
         f"class {label!r} is not evaluated: only one side has it."
         for label, subset in subsets.items()
         if subset is None
     ]
-    found = (*caveats(*sets), *job.caveats(sets), *one_sided, *skipped)
-    for text in found:
+    doubts = (
+        *caveats(*sets),
+        *job.caveats(sets),
+        *wide_intervals(result.scores, sets),
+        *one_sided,
+        *skipped,
+    )
+    for text in doubts:
         warnings.warn(text, PrecallWarning, stacklevel=2)
     shares = {label: labels.share(label) for label in subsets}
-    return replace(result, warnings=found, classes=classes, class_shares=shares)
+    return replace(result, warnings=doubts, classes=classes, class_shares=shares)
 
 
 def _run_classes(

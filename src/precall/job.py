@@ -140,6 +140,7 @@ class Job:
             best_curve=self._best_curve(pools),
             tests=self._tests(pools),
             bands=self._bands(pools),
+            confidence=self.confidence,
             replicates={name: blocks for name, (blocks, _) in replicates.items()},
             samples=samples,
         )
@@ -205,6 +206,11 @@ class Job:
             (fold,) = NoSplit().folds(*sets, self.seed)
             yield fold, plan, False
 
+    def score_only(self, sets: Sets) -> Mapping[str, Score]:
+        """Compute the scores of other sets, without curves or intervals."""
+        alone = replace(self, estimators=(), split=NoSplit(), confidence=None)
+        return alone.run(sets, lambda: _silent).scores
+
     def _score(self, measured: Measured, next_progress: Callable[[], Progress]) -> dict[str, Score]:
         requests, scores = self.possible_scores(measured.sets), {}
         if requests:
@@ -239,6 +245,10 @@ class Job:
                 "python": platform.python_version(),
             },
         )
+
+
+def _silent(done: int, total: int) -> None:
+    """Report nothing."""
 
 
 def _one_line(estimator: Estimator) -> str:

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from precall.bands import CurveBand
 from precall.curve import PRCurve
+from precall.diagnosis import Findings, diagnose
 from precall.errors import InputError
 from precall.labels import ClassShare
+from precall.modes import Mode
 from precall.outputs import write_text
 from precall.samples import Samples
 from precall.score_tables import band_table, class_table, score_table, test_table
-from precall.scores import Score
+from precall.scores import Ceiling, Score
 from precall.two_sample import TwoSampleTest
 from precall.uncertainty import Replicates
 
@@ -89,6 +91,10 @@ class Evaluation:
     tests
         After a single split (not over folds): by curve, whether its classifier tells real from
         generated better than chance.
+    confidence
+        Of all intervals; ``None`` without them.
+    modes
+        If asked for: the clusters of the union, and whether each has its due share.
     bands
         With intervals, after repeated splits: how uncertain each curve is.
     replicates
@@ -107,6 +113,8 @@ class Evaluation:
     best_curve: PRCurve | None = None
     tests: Mapping[str, TwoSampleTest] = field(default_factory=dict)
     bands: Mapping[str, CurveBand] = field(default_factory=dict)
+    confidence: float | None = None
+    modes: tuple[Mode, ...] = ()
     replicates: Mapping[str, Replicates] = field(default_factory=dict)
     samples: Samples | None = None
 
@@ -121,6 +129,8 @@ class Evaluation:
     def _document(self) -> dict[str, Any]:
         return {
             "protocol": asdict(self.protocol),
+            "confidence": self.confidence,
+            "modes": [asdict(mode) for mode in self.modes],
             "warnings": list(self.warnings),
             "scores": {name: asdict(score) for name, score in self.scores.items()},
             "curves": {
@@ -167,9 +177,16 @@ class Evaluation:
             None if best is None else _curve(best),
             {name: _test(entry) for name, entry in document["tests"].items()},
             {name: _band(entry) for name, entry in document["bands"].items()},
+            _number(document["confidence"]),
+            tuple(_mode(entry) for entry in document["modes"]),
         )
         _check_types(result)
         return result
+
+    def diagnosis(self) -> list[str]:
+        """Say in words what is invented, dropped and re-weighted, and which modes are."""
+        p = self.protocol
+        return diagnose(Findings(self.best_curve, self.curves, self.bands, self.modes, p.n, p.m))
 
     def _title(self) -> str:
         p = self.protocol
@@ -325,7 +342,28 @@ def _score(entry: Any) -> Score:
         _number(entry["expected_if_equal"]),
         None if interval is None else (_required(interval[0]), _required(interval[1])),
         _number(entry["standard_deviation"]),
+        _ceiling(entry["ceiling"]),
     )
+
+
+def _ceiling(entry: Any) -> Ceiling | None:
+    if entry is None:
+        return None
+    if type(entry["n"]) is not int or type(entry["m"]) is not int:
+        raise TypeError("sizes of a ceiling must be integers")
+    return Ceiling(
+        _required(entry["perfect"]), _required(entry["generated"]), entry["n"], entry["m"]
+    )
+
+
+def _mode(entry: Any) -> Mode:
+    pairs = {
+        name: (_required(entry[name][0]), _required(entry[name][1]))
+        for name in ("real_interval", "generated_interval")
+    }
+    nearest = {name: tuple(map(int, entry[name])) for name in ("nearest_real", "nearest_generated")}
+    masses = {name: _required(entry[name]) for name in ("real_mass", "generated_mass", "p_value")}
+    return Mode(finding=str(entry["finding"]), **pairs, **nearest, **masses)  # type: ignore[arg-type]
 
 
 def _number(value: Any) -> float | None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from precall.bands import CurveBand
 from precall.curve import PRCurve
 from precall.labels import ClassShare
-from precall.scores import Score
+from precall.scores import Ceiling, Score
 from precall.two_sample import TwoSampleTest
 
 __all__ = ["band_table", "class_table", "score_table", "test_table"]
@@ -26,6 +26,10 @@ def score_table(scores: Mapping[str, Score], tablefmt: str) -> str:
             headings.append("interval")
             intervals = [s.interval for of_k in by_name.values() for s in of_k.values()]
             rows = [[*row, _interval(of)] for row, of in zip(rows, intervals, strict=True)]
+        ceilings = [s.ceiling for of_k in by_name.values() for s in of_k.values()]
+        if any(ceilings):
+            headings += ["real", "generated,\nas many"]
+            rows = [[*row, *_ceiling(c)] for row, c in zip(rows, ceilings, strict=True)]
         return _tabulate(rows, headings, tablefmt)
     return _tabulate(
         [[name, *_sensitivity(of_k, ks)] for name, of_k in by_name.items()],
@@ -81,6 +85,10 @@ def band_table(bands: Mapping[str, CurveBand], tablefmt: str) -> str:
     if tablefmt == "html":
         headings = [heading.replace("\n", " ") for heading in headings]
     return _tabulate(rows, headings, tablefmt)
+
+
+def _ceiling(ceiling: Ceiling | None) -> list[str]:
+    return ["", ""] if ceiling is None else [f"{ceiling.perfect:.4g}", f"{ceiling.generated:.4g}"]
 
 
 def _interval(interval: tuple[float, float] | None) -> str:

@@ -28,6 +28,7 @@ __all__ = [
     "COVER_RATIO",
     "DEFAULT_SCORES",
     "SCORES",
+    "Ceiling",
     "Measured",
     "Score",
     "ScoreRequest",
@@ -44,6 +45,19 @@ _ROWS_AT_A_TIME = 4096
 
 
 @dataclass(frozen=True, slots=True)
+class Ceiling:
+    """A score that real samples reach, and what the generated ones reach at the same sizes.
+
+    Scores depend on the number of samples, so that only these two compare.
+    """
+
+    perfect: float
+    generated: float
+    n: int  # real samples that both are compared with
+    m: int  # samples that are compared with them
+
+
+@dataclass(frozen=True, slots=True)
 class Score:
     """One number, and what it would be if both distributions were the same."""
 
@@ -52,6 +66,7 @@ class Score:
     expected_if_equal: float | None = None
     interval: tuple[float, float] | None = None
     standard_deviation: float | None = None  # over subsets, of kernel_distance
+    ceiling: Ceiling | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
