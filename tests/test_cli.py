@@ -38,14 +38,18 @@ def test_evaluate_prints_a_table(run, files):
     code, out, err = run("evaluate", *files)
     assert code == 0
     assert err == ""
-    result = precall.evaluate(*files)
-    assert out == f"{result!r}\n"
+    result = precall.evaluate(*files, intervals=True, modes="auto")
+    words = "\n".join(result.diagnosis())
+    assert out == f"{result!r}\n\n{words}\n"
+    code, out, _ = run("evaluate", *files, "--no-intervals", "--no-modes", "--no-curves")
+    assert (code, out) == (0, f"{precall.evaluate(*files, estimators=())!r}\n")
 
 
 def test_json_on_stdout_is_alone(run, files):
     code, out, err = run("evaluate", *files, "--json", "-", "--seed", "3")
     assert code == 0
-    assert json.loads(out) == json.loads(precall.evaluate(*files, seed=3).to_json())
+    result = precall.evaluate(*files, seed=3, intervals=True, modes="auto")
+    assert json.loads(out) == json.loads(result.to_json())
     assert err.startswith("200 real and 200 generated samples")
 
 
@@ -69,7 +73,7 @@ def test_json_to_a_file(run, files, tmp_path):
         ),
         (
             ["--k", "sqrt", "--engine", "reference", "--threads", "1"],
-            "cross-fit 2",
+            "4 times hold-out 0.5",
             {"ipr": 14, "coverage": 14, "knn": 14, "parzen": 14},
         ),
     ],
@@ -83,11 +87,11 @@ def test_options(run, files, options, split, curves):
 
 
 def test_scores_and_samples(run, files, tmp_path):
-    options = ["--no-curves", "--score", "all", "--score-k", "2", "--score-k", "4"]
+    options = ["--no-curves", "--score", "all", "--score-k", "2", "--score-k", "4", "--no-modes"]
     path = tmp_path / "samples.csv"
     code, out, err = run("evaluate", *files, *options, "--samples", str(path))
     assert (code, err) == (0, "")
-    result = precall.evaluate(*files, estimators=(), scores="all", score_k=[2, 4])
+    result = precall.evaluate(*files, estimators=(), scores="all", score_k=[2, 4], intervals=True)
     assert out == f"{result!r}\n"
     assert (tmp_path / "samples-real.csv").read_text().startswith("index,nearest_generated,")
     assert len((tmp_path / "samples-generated.csv").read_text().splitlines()) == 201
@@ -143,7 +147,22 @@ def test_classifiers_and_clusters(run, files):
 def test_k_by_cross_validation(run, files):
     code, out, _ = run("evaluate", *files, "--k", "cv", "--estimator", "knn", "--json", "-")
     assert code == 0
-    assert len(json.loads(out)["protocol"]["choices"]["knn"]) == 2
+    assert len(json.loads(out)["protocol"]["choices"]["knn"]) == 4
+
+
+def test_compare(run, files, tmp_path):
+    real, generated = files
+    models = [f"good={real}", f"bad={generated}"]
+    options = ["--estimator", "knn", "--score", "coverage"]
+    code, out, _ = run("compare", real, *models, *options, "--json", str(tmp_path / "c.json"))
+    assert code == 0
+    assert "good less bad: coverage +" in out
+    assert precall.Comparison.from_json(tmp_path / "c.json").ranking("coverage") == ["good", "bad"]
+    code, _, err = run("compare", real, generated)
+    assert (code, err) == (
+        2,
+        f"precall: {generated!r} is no model; give each as NAME=FILE, every name once.\n",
+    )
 
 
 def test_two_samples(run, files):

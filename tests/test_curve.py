@@ -240,3 +240,13 @@ def test_no_mean_of_nothing():
     message = "curves must hold at least one curve; got none."
     with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
         PRCurve.mean([])
+
+
+def test_mean_reaches_its_ends_exactly():
+    """A last step that misses 1 by an ulp would make the Kullback-Leibler divergence infinite."""
+    rng = np.random.default_rng(7)
+    for _ in range(200):
+        given_curves = [PRCurve.from_histograms(*rng.integers(1, 50, (2, 6))) for _ in range(3)]
+        mean = PRCurve.mean(given_curves)
+        assert (mean.max_precision, mean.max_recall) == (1.0, 1.0)
+        assert mean.kl_divergence() < np.inf

@@ -23,9 +23,12 @@ def test_json_keeps_its_names(result):
     assert list(document) == [
         "format_version",
         "protocol",
+        "confidence",
+        "modes",
         "warnings",
         "scores",
         "curves",
+        "bands",
         "best_curve",
         "tests",
         "class_shares",
@@ -38,6 +41,7 @@ def test_json_keeps_its_names(result):
         "expected_if_equal": 1.0,
         "interval": None,
         "standard_deviation": None,
+        "ceiling": None,
     }
     curve = document["curves"]["knn"]
     assert list(curve) == [

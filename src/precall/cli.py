@@ -7,6 +7,7 @@ from typing import Literal
 
 import click
 
+from precall.comparison import compare
 from precall.conventions import CONVENTIONS
 from precall.demo import run_demo
 from precall.errors import InputError, PrecallWarning
@@ -76,9 +77,9 @@ def _cli(context: click.Context) -> None:
     "--split/--no-split",
     default=None,
     help="Fit on a random half and evaluate the other, as the paper does, or use every sample for "
-    "both. [default: neither, but cross-fitting]",
+    "both. [default: four random halves, or two folds with --no-intervals]",
 )
-@click.option("--folds", type=int, metavar="F", help="Cross-fit over F folds. [default: 2]")
+@click.option("--folds", type=int, metavar="F", help="Cross-fit over F folds.")
 @click.option(
     "--coin-flip", is_flag=True, help="Let a coin decide who fits, of each pair of samples."
 )
@@ -112,6 +113,25 @@ def _cli(context: click.Context) -> None:
 @click.option(
     "--labels-generated", type=click.Path(path_type=Path), help="Classes of GENERATED, likewise."
 )
+@click.option(
+    "--intervals/--no-intervals",
+    default=True,
+    show_default=True,
+    help="Tell how uncertain scores and curves are; without a word on the split, curves are then "
+    "the mean over four random halves.",
+)
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of intervals.")
+@click.option(
+    "--modes/--no-modes",
+    default=True,
+    show_default=True,
+    help="Look for modes that are dropped, invented, over- or under-produced.",
+)
+@click.option(
+    "--ceiling",
+    is_flag=True,
+    help="Tell what a perfect generator would score: half of REAL against the other half.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of all chance.")
 @click.option("--engine", default="auto", show_default=True, help="Engine that measures.")
 @click.option("--threads", type=int, help="Number of threads. [default: one a core]")
@@ -143,6 +163,10 @@ def _evaluate(
     convention: str,
     labels_real: Path | None,
     labels_generated: Path | None,
+    intervals: bool,
+    confidence: float,
+    modes: bool,
+    ceiling: bool,
     seed: int,
     engine: str,
     threads: int | None,
@@ -152,7 +176,8 @@ def _evaluate(
     """Compare GENERATED samples with REAL ones, both .npy files of features (samples x features).
 
     Prints a table of the curves: F 1/8 tells how much of generated is realistic, F 8 how much of
-    real is covered. And a table of scores, with what each would be if both distributions were one.
+    real is covered. A table of scores, with what each would be if both distributions were one. And
+    a diagnosis in words.
 
     \b
     Example:
@@ -173,6 +198,10 @@ def _evaluate(
         labels_real=labels_real,
         labels_generated=labels_generated,
         split=_chosen_split(split, folds, coin_flip=coin_flip),
+        intervals=intervals,
+        confidence=confidence,
+        ceiling=ceiling,
+        modes="auto" if modes else None,
         seed=seed,
         engine=engine,
         threads=threads,
@@ -180,11 +209,78 @@ def _evaluate(
     )
     if json_path not in (None, "-"):
         result.to_json(json_path)
-    click.echo(repr(result), err=json_path == "-")
+    words = "\n".join(result.diagnosis()) if curves or modes else ""
+    click.echo(f"{result!r}\n\n{words}".rstrip(), err=json_path == "-")
     if json_path == "-":
         click.echo(result.to_json(), nl=False)
     if samples_path is not None and result.samples is not None:
         result.samples.write(samples_path)
+
+
+@_cli.command("compare")
+@click.argument("real", type=click.Path(path_type=Path))
+@click.argument("models", nargs=-1, required=True, metavar="NAME=FILE...")
+@click.option(
+    "--estimator",
+    "estimators",
+    multiple=True,
+    metavar="NAME",
+    help="Curve to estimate; may be repeated. See precall evaluate.",
+)
+@click.option("--score", "scores", multiple=True, metavar="NAME|all|none", help="Score to compute.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of intervals.")
+@click.option(
+    "--subsample",
+    is_flag=True,
+    help="Take random subsets where models have unequal numbers of samples.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of all chance.")
+@click.option("--json", "json_path", metavar="PATH|-", help="Write everything as JSON.")
+def _compare(
+    real: Path,
+    models: tuple[str, ...],
+    estimators: tuple[str, ...],
+    scores: tuple[str, ...],
+    confidence: float,
+    subsample: bool,
+    seed: int,
+    json_path: str | None,
+) -> None:
+    """Compare several models with REAL samples, and with each other.
+
+    \b
+    Example:
+      precall compare real.npy gan=gan.npy diffusion=diffusion.npy
+    """
+    files = _named_files(models)
+    _check_outputs(json_path, None, [real, *files.values()])
+    found = compare(
+        real,
+        files,
+        estimators=estimators or tuple(NEIGHBOR_ESTIMATORS),
+        scores=_chosen_scores(scores),
+        confidence=confidence,
+        subsample=subsample,
+        seed=seed,
+        progress=sys.stderr.isatty(),
+    )
+    if json_path not in (None, "-"):
+        found.to_json(json_path)
+    click.echo(repr(found), err=json_path == "-")
+    if json_path == "-":
+        click.echo(found.to_json(), nl=False)
+
+
+def _named_files(models: tuple[str, ...]) -> dict[str, Path]:
+    files: dict[str, Path] = {}
+    for text in models:
+        name, equals, file = text.partition("=")
+        if not (name and equals and file) or name in files:
+            raise click.UsageError(
+                f"{text!r} is no model; give each as NAME=FILE, every name once."
+            )
+        files[name] = Path(file)
+    return files
 
 
 @_cli.command("frechet")
@@ -292,13 +388,17 @@ def _chosen_scores(names: tuple[str, ...]) -> tuple[str, ...] | str | None:
     return names or None
 
 
-def _chosen_split(split: bool | None, folds: int | None, *, coin_flip: bool) -> Split:
+def _chosen_split(
+    split: bool | None, folds: int | None, *, coin_flip: bool
+) -> Split | Literal["auto"]:
     if (split is not None) + (folds is not None) + coin_flip > 1:
         raise click.UsageError("only one of --split, --no-split, --folds and --coin-flip goes.")
     if coin_flip:
         return CoinFlip()
+    if folds is not None:
+        return CrossFit(folds)
     if split is None:
-        return CrossFit(2 if folds is None else folds)
+        return "auto"
     return HoldOut() if split else NoSplit()
 
 

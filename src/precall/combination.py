@@ -1,4 +1,4 @@
-"""One curve from several estimators: tighter than each, and still honest."""
+"""One curve from several estimators: as tight as the tightest wherever it is, and honest."""
 
 from collections.abc import Sequence
 

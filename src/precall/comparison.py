@@ -139,15 +139,12 @@ class Comparison:
             for key, label in (("f_1_8", "F 1/8"), ("f_8", "F 8"))
         ]
         table = tabulate(rows, ["", *self.results], "simple", disable_numparse=True)
-        clear = [_sentence(d) for d in self.differences if d.is_clear]
-        unclear = sum(d.interval is not None and not d.is_clear for d in self.differences)
-        lines = clear or ["No difference is clear of chance."]
-        if clear and unclear:
-            lines.append(f"{unclear} other differences may be chance.")
-        lines += [
-            f"{a} is at least as good as {b} at every trade-off." for a, b in self.dominated()
-        ]
+        lines = [_verdict(a, b, self._between(a, b)) for a, b in combinations(self.results, 2)]
+        lines += [f"{a} is as good as {b} at every trade-off." for a, b in self.dominated()]
         return "\n\n".join([title, table, "\n".join(lines)])
+
+    def _between(self, first: str, second: str) -> list[Difference]:
+        return [d for d in self.differences if (d.first, d.second) == (first, second)]
 
     @staticmethod
     def _summary(result: Evaluation, curve: str, key: str) -> str:
@@ -274,12 +271,16 @@ def _cell(score: Any) -> str:
     return f"{score.value:.3f} ± {max(score.value - low, high - score.value):.3f}"
 
 
-def _sentence(d: Difference) -> str:
-    better, worse, value = (
-        (d.first, d.second, d.value) if d.value > 0 else (d.second, d.first, -d.value)
-    )
-    half = (d.interval[1] - d.interval[0]) / 2 if d.interval else 0.0
-    return f"{better} has higher {d.what} than {worse}: by {value:.3f} ± {half:.3f}."
+def _verdict(first: str, second: str, differences: Sequence[Difference]) -> str:
+    """One line about two models: what is clear of chance, and how much is not."""
+    clear = [
+        f"{d.what} {d.value:+.3f} ± {(d.interval[1] - d.interval[0]) / 2:.3f}"
+        for d in differences
+        if d.is_clear and d.interval is not None
+    ]
+    n_unclear = sum(d.interval is not None and not d.is_clear for d in differences)
+    chance = f"; {n_unclear} differences may be chance" if n_unclear else ""
+    return f"{first} less {second}: {', '.join(clear) or 'nothing clear'}{chance}."
 
 
 def _difference(entry: Any) -> Difference:

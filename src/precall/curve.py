@@ -17,7 +17,7 @@ from precall import divergences
 from precall.display import PRCurveDisplay
 from precall.error_rates import ErrorRates
 from precall.errors import InputError
-from precall.hull import lower_hull, swept_area
+from precall.hull import lower_hull, mean_hull, swept_area
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -225,23 +225,10 @@ class PRCurve(Curve):
 
     @classmethod
     def mean(cls, curves: Sequence[Self]) -> Self:
-        """Average curves at equal λ, exactly: α is the support function of the hull.
-
-        So the hull of the average has the edges of all curves, shortened, in the order of their
-        slopes.
-        """
+        """Average curves at equal λ, exactly."""
         if not curves:
             raise InputError("curves must hold at least one curve; got none.")
-        slopes = np.concatenate([curve.trade_offs for curve in curves])
-        order = np.argsort(-slopes, kind="stable")
-        starts = np.flatnonzero(np.diff(slopes[order], prepend=np.nan) != 0)
-        sums = [np.zeros(0), np.zeros(0)]
-        for i, rates in enumerate(zip(*((c.fpr, c.fnr) for c in curves), strict=True)):
-            edges = np.concatenate([np.abs(np.diff(rate)) for rate in rates])[order]
-            sums[i] = np.add.reduceat(edges, starts) if len(starts) else edges
-        fpr = _climb(sums[0], math.fsum(curve.max_recall for curve in curves) / len(curves))
-        fnr = _climb(sums[1][::-1], math.fsum(c.max_precision for c in curves) / len(curves))[::-1]
-        return cls(fpr, fnr)
+        return cls(*mean_hull([(c.fpr, c.fnr, c.trade_offs) for c in curves]))
 
     @property
     def max_precision(self) -> float:
@@ -408,12 +395,6 @@ def _trade_off_sweeping(area: float, f: float, g: float, low: float, high: float
     if excess(high) <= 0:  # by rounding alone
         return high
     return float(brentq(excess, low, high, xtol=1e-300, rtol=4 * np.finfo(float).eps))
-
-
-def _climb(steps: Floats, height: float) -> Floats:
-    """Rise from 0 to exactly ``height`` by steps in this proportion."""
-    climbed = np.concatenate([[0.0], np.cumsum(steps)])
-    return climbed * (height / climbed[-1]) if climbed[-1] > 0 else climbed
 
 
 def _check_vertices(fpr: Floats, fnr: Floats) -> None:

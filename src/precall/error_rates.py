@@ -125,7 +125,9 @@ class _RatioGroups:
         of_real = self.quotient[never_generated:above_even]
         of_generated = self.quotient[even_or_above:ever_real]
         below_one = _midpoints(np.concatenate([[0.0], of_real, [1.0]]))
-        from_one = 1 / _midpoints(np.concatenate([[1.0], of_generated, [0.0]]))
+        with np.errstate(over="ignore"):
+            from_one = 1 / _midpoints(np.concatenate([[1.0], of_generated, [0.0]]))
+        from_one = np.minimum(from_one, np.finfo(np.float64).max)
         parts = [
             (prefix[:1], [np.nan]),  # all generated
             (prefix[never_generated : never_generated + 1] + self.no_evidence, [0.0]),

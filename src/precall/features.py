@@ -111,8 +111,8 @@ class FeatureSet:
         return self.rows.select(indices)
 
     def subset(self, indices: NDArray[np.intp], label: str) -> Self:
-        """Return the samples of one class as a set of their own."""
-        rows = self.select(indices)
+        """Return some samples, in the order they stand in, as a set of their own."""
+        rows = self.select(np.sort(indices))
         fingerprint, n_constant = _inspect(rows, self.role)
         return replace(
             self,
@@ -127,7 +127,7 @@ def check_same_features(real: FeatureSet, generated: FeatureSet) -> None:
     """Raise unless both sets live in the same space."""
     if real.n_features != generated.n_features:
         raise InputError(
-            "real and generated must have the same number of features; "
+            f"{real.role} and {generated.role} must have the same number of features; "
             f"got {real.n_features} and {generated.n_features}. "
             "Were both extracted with the same network?"
         )

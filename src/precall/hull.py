@@ -5,12 +5,14 @@ On the piece of the curve where the hull vertex (f, g) = (fpr, fnr) is optimal, 
 ½β² dλ, so every area is a sum of ½ ∫ (f + g/λ)² dλ.
 """
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["lower_hull", "swept_area"]
+__all__ = ["lower_hull", "mean_hull", "swept_area"]
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +45,34 @@ def lower_hull(x: NDArray[Any], y: NDArray[Any]) -> tuple[list[Any], list[Any]]:
 def _turns_left(a: tuple[Any, Any], b: tuple[Any, Any], c: tuple[Any, Any]) -> bool:
     turn = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
     return bool(turn > 0)
+
+
+def mean_hull(hulls: Sequence[tuple[Floats, Floats, Floats]]) -> tuple[Floats, Floats]:
+    """Return the vertices of the hull whose least λx + y is the mean of those of all ``hulls``.
+
+    It has the edges of all of them, shortened, in the order of their slopes.
+
+    Parameters
+    ----------
+    hulls
+        x ascending from 0 and y descending to 0, and the slopes between them, descending.
+    """
+    slopes = np.concatenate([between for _, _, between in hulls])
+    order = np.argsort(-slopes, kind="stable")
+    starts = np.flatnonzero(np.diff(slopes[order], prepend=np.nan) != 0)
+    steps = []
+    for i in range(2):
+        edges = np.concatenate([np.abs(np.diff(hull[i])) for hull in hulls])[order]
+        steps.append(np.add.reduceat(edges, starts) if len(starts) else edges)
+    width = math.fsum(x[-1] for x, _, _ in hulls) / len(hulls)
+    height = math.fsum(y[0] for _, y, _ in hulls) / len(hulls)
+    return _climb(steps[0], width), _climb(steps[1][::-1], height)[::-1]
+
+
+def _climb(steps: Floats, height: float) -> Floats:
+    """Rise from 0 to exactly ``height`` by steps in this proportion."""
+    climbed = np.concatenate([[0.0], np.cumsum(steps)])
+    return climbed / climbed[-1] * height if climbed[-1] > 0 else climbed
 
 
 def swept_area(f: Floats, g: Floats, low: Floats, high: Floats) -> Floats:

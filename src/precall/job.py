@@ -1,6 +1,7 @@
 """A job: the settled choices of one evaluation, and the road that its samples take."""
 
 import platform
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -252,7 +253,8 @@ def _silent(done: int, total: int) -> None:
 
 
 def _one_line(estimator: Estimator) -> str:
-    return " ".join(repr(estimator).split())
+    """Its parameters, without the addresses of objects that have no name."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(estimator).split()))
 
 
 def _dtype(sets: Sets) -> str:
@@ -270,7 +272,7 @@ def _name(estimators: Sequence[Estimator]) -> dict[str, Estimator]:
         elif occurring.count(name) > 1 and isinstance(estimator, NeighborEstimator):
             name += f"_{estimator.k}"
         elif occurring.count(name) > 1:
-            name += f"_{1 + sum(known.startswith(name) for known in named)}"
+            name += f"_{1 + sum(known.name == name for known in named.values())}"
         if name in named:
             raise InputError(f"estimators names {estimator!r} twice.")
         named[name] = estimator

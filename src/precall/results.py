@@ -87,7 +87,8 @@ class Evaluation:
         With labels: how much of real and of generated belongs to each class.
     best_curve
         One curve from all estimators: the best classifiers of half of the evaluated samples,
-        measured by the other half. ``None`` without a split or without estimators.
+        measured by the other half. ``None`` without a split, without estimators, or with fewer
+        than two evaluated samples of a class.
     tests
         After a single split (not over folds): by curve, whether its classifier tells real from
         generated better than chance.

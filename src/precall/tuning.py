@@ -14,8 +14,9 @@ from precall.split import FitEval, Fold
 
 __all__ = ["needs_tuning", "tune"]
 
-_POWERS = range(-4, 3)  # of two, times the root of the number of fit samples
-_MOST_JUDGED = 1000  # samples of each class and half
+_POWERS = range(-3, 3)  # of two, times the root of the number of fit samples
+_FEWEST_JUDGED = 100
+_JUDGED = 0.2  # share of the fit samples of each class that is judged, in either direction
 
 
 def needs_tuning(estimators: Sequence[Estimator]) -> bool:
@@ -86,9 +87,10 @@ def _halves(fold: Fold, seed: int) -> list[Fold]:
     sides = (fold.real.fit, fold.generated.fit)
     for rows, rng in zip(sides, np.random.default_rng(seed).spawn(2), strict=True):
         one, two = np.array_split(rng.permutation(len(rows)), 2)
+        n_judged = max(_FEWEST_JUDGED, round(_JUDGED * len(rows)))
         classes.append(
             [
-                FitEval(rows.select(np.sort(fit)), rows.select(np.sort(judged[:_MOST_JUDGED])))
+                FitEval(rows.select(np.sort(fit)), rows.select(np.sort(judged[:n_judged])))
                 for fit, judged in ((one, two), (two, one))
             ]
         )

@@ -98,6 +98,8 @@ def two_sample_test(
         raise InputError("a two-sample test needs samples that were not fitted; pass a split.")
     for name, value, least in (("n_permutations", n_permutations, 1), ("seed", seed, 0)):
         check_integer(name, value, least)
+    if threads is not None:
+        check_integer("threads", threads, 1)
     sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
     check_same_features(*sets)
     weigher = Weigher(choose_engine(engine), seed, threads)

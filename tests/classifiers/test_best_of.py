@@ -9,7 +9,9 @@ def test_the_winner_is_trained_on_everything():
     rng = np.random.default_rng(0)
     is_real = np.arange(400) < 200
     rows = rng.normal(0, np.where(is_real, 1.0, 2.0)[:, None], (400, 10))
-    best = BestOf({"dummy": DummyClassifier, "bayes": GaussianNB}).fit(rows, is_real)
+    best = BestOf(
+        {"dummy": lambda sizes: DummyClassifier(), "bayes": lambda sizes: GaussianNB()}
+    ).fit(rows, is_real)
     assert best.choice == "bayes"
     assert best.risks["dummy"] == 0.25
     assert best.risks["bayes"] < 0.1
@@ -27,7 +29,7 @@ def test_ready_made_ones_are_the_same_on_any_number_of_threads():
     rows = rng.normal(0, np.where(is_real, 1.0, 2.0)[:, None], (300, 6))
     for name in ("forest", "boosting", "mlp", "knn"):
         one, many = (
-            log_odds(make_classifier(name, 300, 1, threads).fit(rows, is_real), rows)
+            log_odds(make_classifier(name, (150, 150), 1, threads).fit(rows, is_real), rows)
             for threads in (1, 4)
         )
         np.testing.assert_array_equal(one, many)

@@ -77,3 +77,13 @@ def test_calibration_of_perfect_and_of_useless_scores_is_finite():
     is_real = np.arange(10) < 5
     assert np.isfinite(calibration(np.where(is_real, 1.0, -1.0), is_real)).all()
     assert calibration(np.zeros(10), is_real) == (1.0, 0.0)
+
+
+def test_calibration_never_reverses():
+    rng = np.random.default_rng(0)
+    is_real = rng.random(300) < 0.7
+    scores = rng.normal(0, 5, 300) - 0.2 * is_real  # wrong, by chance
+    slope, offset = calibration(scores, is_real)
+    assert slope > 0
+    chance = 1 / (1 + np.exp(-(slope * scores + offset).mean()))
+    assert chance == pytest.approx(is_real.mean(), abs=0.01)

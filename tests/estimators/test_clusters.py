@@ -118,3 +118,25 @@ def test_scale_does_not_matter(scale):
 def test_refusals(make, message):
     with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
         make()
+
+
+def test_an_offset_does_not_matter():
+    rng = np.random.default_rng(0)
+    real = np.round(64 * rng.normal(size=(300, 16))) / 64
+    generated = np.round(64 * rng.normal(size=(300, 16))) / 64
+    generated[:150] += 8
+    areas = []
+    for offset in (0, 30_000):
+        rows = [(side + offset).astype(np.float32) for side in (real, generated)]
+        result = precall.evaluate(*rows, estimators=[precall.Clusters(5, 2)], scores=())
+        areas.append(result.curves["clusters"].area)
+    assert areas[0] == pytest.approx(areas[1], abs=0.02)
+    assert areas[0] < 0.6
+
+
+def test_evaluated_samples_far_from_the_fitted_ones():
+    rng = np.random.default_rng(0)
+    real, generated = rng.normal(size=(2, 60, 3)).astype(np.float32)
+    real[:3] *= 1e30
+    result = precall.evaluate(real, generated, estimators=[precall.Clusters(4, 2)], scores=())
+    assert 0 < result.curves["clusters"].area <= 1

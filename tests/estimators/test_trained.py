@@ -4,6 +4,8 @@ import re
 
 import numpy as np
 import pytest
+from scipy.special import expit
+from sklearn.ensemble import StackingClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -115,3 +117,94 @@ def test_no_split_no_classifier():
     )
     with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
         evaluate(None, split=False)
+
+
+def test_both_chances_count():
+    """Near 1 a chance says little, the other near 0 everything: exchanging the classes mirrors."""
+
+    class Sure:
+        def fit(self, rows, labels):
+            sign = np.sign(rows[labels == 1].mean() - rows[labels == 0].mean())
+            self.slope = 100 * sign
+
+        def predict_proba(self, rows):
+            odds = self.slope * rows[:, 0]
+            return np.stack([expit(-odds), expit(odds)], axis=1)
+
+    estimators = [precall.Trained(Sure())]
+    pair = REAL[:, :1] - 0.5, GENERATED[:, :1] - 0.5
+    one, other = (
+        precall.evaluate(*sides, estimators=estimators, split=True, scores=()).curves[
+            "classifier_sure"
+        ]
+        for sides in (pair, pair[::-1])
+    )
+    assert one.area == pytest.approx(other.area, abs=0.02)
+    assert len(one.fpr) > 5
+
+
+@pytest.mark.parametrize(
+    "name", ["linear", "quadratic", "forest", "boosting", "mlp", "knn", "kernel"]
+)
+def test_a_handful_of_samples_and_outliers(name):
+    rng = np.random.default_rng(0)
+    for n, m in ((4, 4), (60, 5), (5, 60)):
+        real, generated = rng.normal(size=(n, 3)), rng.normal(size=(m, 3))
+        real[0] *= 1e39
+        result = precall.evaluate(
+            real, generated, estimators=[precall.Trained(name)], scores=(), split=True
+        )
+        assert 0 <= result.curves[f"classifier_{name}"].area <= 1
+
+
+def test_too_few_to_train_on():
+    message = (
+        "classifier_best needs at least 4 samples of each class to fit on; the split leaves 2 of "
+        "generated."
+    )
+    with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
+        precall.evaluate(REAL, GENERATED[:4], estimators=[precall.Trained("best")], scores=())
+    labels = ["a"] * 397 + ["b"] * 3
+    result = precall.evaluate(
+        REAL, GENERATED, estimators=["classifier:best"], scores=(), labels_real=labels
+    )
+    assert list(result.classes) == ["a"]
+    assert any("class 'b' is not evaluated" in text for text in result.warnings)
+
+
+def test_balanced_classifiers_tell_the_same_ratio():
+    few = GENERATED[:40]
+    ratios = []
+    for class_weight in (None, "balanced"):
+        estimator = precall.Trained(LogisticRegression(class_weight=class_weight))
+        samples = precall.evaluate(REAL, few, estimators=[estimator], scores=()).samples
+        ratios.append(np.median(samples.real["likelihood_ratio_classifier_logisticregression"]))
+    assert ratios[0] == pytest.approx(ratios[1], rel=0.4)
+
+
+def test_classifiers_are_asked_in_the_precision_they_were_trained_in():
+    class Strict:
+        def fit(self, rows, labels):
+            self.dtype = rows.dtype
+
+        def decision_function(self, rows):
+            assert rows.dtype == self.dtype
+            return rows[:, 0]
+
+    result = precall.evaluate(
+        REAL.astype(np.float32), GENERATED, estimators=[precall.Trained(Strict())], scores=()
+    )
+    assert "at 0x" not in result.protocol.estimators["classifier_strict"]
+
+
+def test_what_can_judge_only_once_it_is_trained():
+    stack = StackingClassifier([("nb", GaussianNB()), ("lr", LogisticRegression())])
+    assert evaluate(stack).curves["classifier_stackingclassifier"].area < 0.6
+
+    class Mute:
+        def fit(self, rows, labels):
+            pass
+
+    message = "estimator Mute has neither decision_function nor predict_proba after it was fitted."
+    with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
+        evaluate(Mute())

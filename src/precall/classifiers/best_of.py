@@ -26,12 +26,12 @@ class BestOf:
     Parameters
     ----------
     candidates
-        Functions that make an untrained classifier, by name.
+        Functions that make an untrained classifier for so many real and generated samples, by name.
     seed
         Of the quarter.
     """
 
-    candidates: Mapping[str, Callable[[], Any]]
+    candidates: Mapping[str, Callable[[tuple[int, int]], Any]]
     seed: int = 0
     choice: str = field(default="", init=False)
     risks: dict[str, float] = field(default_factory=dict, init=False)
@@ -43,20 +43,27 @@ class BestOf:
         is_real = np.asarray(is_real, dtype=bool)
         held_out = _some_of_each(is_real, self.seed)
         scores = {}
+        sizes = _sizes(is_real[~held_out])
         for name, make in self.candidates.items():
-            trained = make().fit(rows[~held_out], is_real[~held_out].astype(np.int64))
+            trained = make(sizes).fit(rows[~held_out], is_real[~held_out].astype(np.int64))
             # Chances of 0 and 1 are infinite odds, which no calibration could scale.
             scores[name] = np.clip(log_odds(trained, rows[held_out]), -_SURE, _SURE)
             self.risks[name] = mean_risk(scores[name], is_real[held_out])
         self.choice = min(self.risks, key=lambda name: self.risks[name])
         self._calibration = calibration(scores[self.choice], is_real[held_out])
-        self._winner = self.candidates[self.choice]().fit(rows, is_real.astype(np.int64))
+        winner = self.candidates[self.choice](_sizes(is_real))
+        self._winner = winner.fit(rows, is_real.astype(np.int64))
         return self
 
     def decision_function(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Return the log odds of real for each row (n, d)."""
         slope, offset = self._calibration
         return slope * np.clip(log_odds(self._winner, rows), -_SURE, _SURE) + offset
+
+
+def _sizes(is_real: NDArray[np.bool_]) -> tuple[int, int]:
+    n_real = int(np.count_nonzero(is_real))
+    return n_real, len(is_real) - n_real
 
 
 def _some_of_each(is_real: NDArray[np.bool_], seed: int) -> NDArray[np.bool_]:

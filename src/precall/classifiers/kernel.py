@@ -20,6 +20,7 @@ _BANDWIDTHS = tuple(2.0**power for power in range(-4, 4))
 _HELD_OUT = 0.25
 _MOST_HELD_OUT = 2000  # samples of each class
 _ROWS_AT_A_TIME = 256
+_ROUNDING = 1e-9  # of squared distances, in units of squared norms
 
 
 @dataclass(slots=True, eq=False)
@@ -124,4 +125,4 @@ def _median_squared_distance(shuffled: Floats) -> float:
     with single_threaded_libraries():
         squared = _squared_distances(some, some)
     median = float(np.median(squared[np.triu_indices(len(some), 1)]))
-    return median if median > 0 else 1.0
+    return median if median > _ROUNDING * float(np.mean(some**2)) * some.shape[1] else 1.0

@@ -56,7 +56,7 @@ class LinearEnsemble:
     threads: int = 1
     choice: str = field(default="", init=False)
     _space: "_Space" = field(init=False, repr=False)
-    _weights: Floats = field(init=False, repr=False)  # (r + 1, n_members)
+    _weights: Floats = field(init=False, repr=False)  # (r, n_members), without the offsets
     _calibration: tuple[float, float] = field(default=(1.0, 0.0), init=False, repr=False)
 
     def fit(self, rows: NDArray[Any], is_real: NDArray[Any]) -> Self:
@@ -69,8 +69,9 @@ class LinearEnsemble:
             members = _Members.of(blocks, self.n_steps, self.threads)
             decay, weights = self._choose_decay(members)
             rest = [(j, decay) for j in range(weights.shape[1], len(blocks))]
-            self._weights = np.concatenate([weights, members.train(rest)], axis=1)
-            held_out = [block.rows @ w for block, w in zip(blocks, self._weights.T, strict=True)]
+            weights = np.concatenate([weights, members.train(rest)], axis=1)
+            held_out = [block.score(w) for block, w in zip(blocks, weights.T, strict=True)]
+        self._weights, self._calibration = weights[:-1], (1.0, float(np.median(weights[-1])))
         if len(blocks) > 1:
             truth = np.concatenate([block.is_real for block in blocks])
             self._calibration = calibration(np.concatenate(held_out), truth)
@@ -83,7 +84,7 @@ class LinearEnsemble:
         with single_threaded_libraries():
             for start in range(0, len(rows), _ROWS_AT_A_TIME):
                 tile = self._space.apply(rows[start : start + _ROWS_AT_A_TIME])
-                medians.append(np.median(tile @ self._weights, axis=1))
+                medians.append(np.median(tile[:, :-1] @ self._weights, axis=1))
         slope, offset = self._calibration
         return slope * np.concatenate(medians) + offset
 
@@ -95,7 +96,7 @@ class LinearEnsemble:
             return plain, np.zeros((blocks[0].rows.shape[1], 0))
         choosing = blocks[: self.n_choosing]
         weights = [members.train([(j, t) for t in self.decays]) for j in range(len(choosing))]
-        scores = np.concatenate([b.rows @ w for b, w in zip(choosing, weights, strict=True)])
+        scores = np.concatenate([b.score(w) for b, w in zip(choosing, weights, strict=True)])
         truth = np.concatenate([block.is_real for block in choosing])
         risks = [mean_risk(column, truth) for column in scores.T]
         t = len(risks) - 1 - int(np.argmin(risks[::-1]))  # of equals the simplest
@@ -118,6 +119,10 @@ class _Block:
 
     rows: Floats  # (n, r + 1)
     is_real: NDArray[np.bool_]  # (n,)
+
+    def score(self, weights: Floats) -> Floats:
+        """Scores without the offset, which depends on how many of each class were fitted."""
+        return np.asarray(self.rows[:, :-1] @ weights[:-1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

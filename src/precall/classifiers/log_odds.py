@@ -12,6 +12,8 @@ __all__ = ["calibration", "log_odds"]
 Floats = NDArray[np.float64]
 
 _LARGEST_PLAIN = 30.0
+_LARGEST = 700.0  # odds beyond exp of it overflow
+_LEAST_SLOPE = 1e-3
 
 
 def log_odds(classifier: Any, rows: NDArray[Any]) -> Floats:
@@ -28,20 +30,27 @@ def log_odds(classifier: Any, rows: NDArray[Any]) -> Floats:
             )
         scores = _bounded(scores)
         return -scores if _is_reversed(classifier) else scores
+    if not hasattr(classifier, "predict_proba"):
+        raise InputError(
+            f"estimator {type(classifier).__name__} has neither decision_function nor "
+            "predict_proba after it was fitted."
+        )
     chances = np.asarray(classifier.predict_proba(rows), dtype=np.float64)
-    if chances.ndim == 2 and chances.shape[1] == 2:
-        chances = chances[:, 0 if _is_reversed(classifier) else 1]
-    chances = _flat(chances, classifier, "predict_proba", rows)
     if not ((chances >= 0) & (chances <= 1)).all():
         raise InputError(_complaint(classifier, "predict_proba", "values outside of 0 to 1"))
     with np.errstate(divide="ignore"):
+        if chances.shape == (len(rows), 2):  # each column is precise near 0
+            odds = np.log(chances[:, 1]) - np.log(chances[:, 0])
+            return -odds if _is_reversed(classifier) else odds
+        chances = _flat(chances, classifier, "predict_proba", rows)
         return np.asarray(np.log(chances) - np.log1p(-chances))
 
 
 def calibration(scores: Floats, is_real: NDArray[np.bool_]) -> tuple[float, float]:
     """Return slope and offset that make log odds of scores of held-out samples (Platt 1999).
 
-    A logistic fit whose targets stop short of 0 and 1, so that it is finite for perfect scores.
+    A logistic fit whose targets stop short of 0 and 1, so that it is finite for perfect scores, and
+    whose slope is positive: it never reverses the order of the scores.
     """
     from scipy.optimize import minimize
     from scipy.special import expit
@@ -62,6 +71,8 @@ def calibration(scores: Floats, is_real: NDArray[np.bool_]) -> tuple[float, floa
         return float(value), np.array([np.mean(residual * scaled), np.mean(residual)])
 
     slope, offset = minimize(loss, np.array([1.0, 0.0]), jac=True, method="BFGS").x
+    if slope < _LEAST_SLOPE:  # held-out noise is no reason to reverse the order of the scores
+        slope, offset = _LEAST_SLOPE, np.log(n_real / n_generated)
     return float(slope / spread), float(offset - slope * center / spread)
 
 
@@ -74,7 +85,8 @@ def _is_reversed(classifier: Any) -> bool:
 def _bounded(scores: Floats) -> Floats:
     """Keep the order of scores, and those of plain size, but let no odds overflow."""
     excess = np.log1p(np.maximum(np.abs(scores) - _LARGEST_PLAIN, 0.0))
-    return np.asarray(np.sign(scores) * (np.minimum(np.abs(scores), _LARGEST_PLAIN) + excess))
+    size = np.minimum(np.minimum(np.abs(scores), _LARGEST_PLAIN) + excess, _LARGEST)
+    return np.asarray(np.sign(scores) * size)
 
 
 def _flat(found: Any, classifier: Any, method: str, rows: NDArray[Any]) -> Floats:

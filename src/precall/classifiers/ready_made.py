@@ -15,9 +15,12 @@ from precall.parallel import single_threaded_libraries
 
 __all__ = ["READY_MADE", "make_classifier"]
 
+Sizes = tuple[int, int]  # real, generated
+
+_ENOUGH_TO_HOLD_OUT = 50  # samples of a class
 _MOST_MULTIPLIED = 32  # features that are all multiplied with each other
 
-Make = Callable[[int, int, int], Any]  # from the number of samples to fit, a seed and threads
+Make = Callable[[Sizes, int, int], Any]  # from the class sizes to fit, a seed and threads
 
 
 class _Standardized:
@@ -42,40 +45,44 @@ class _Standardized:
             return np.asarray(self._classifier.predict_proba(self._standardizer.apply(rows)))
 
 
-def _forest(n: int, seed: int, threads: int) -> Any:
+def _forest(sizes: Sizes, seed: int, threads: int) -> Any:
     from sklearn.ensemble import RandomForestClassifier
 
     forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=seed, n_jobs=threads)
     return _Standardized(forest)
 
 
-def _boosting(n: int, seed: int, threads: int) -> Any:
+def _boosting(sizes: Sizes, seed: int, threads: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     return _Standardized(
-        HistGradientBoostingClassifier(max_iter=200, early_stopping=n > 100, random_state=seed)
+        HistGradientBoostingClassifier(
+            max_iter=200, early_stopping=min(sizes) >= _ENOUGH_TO_HOLD_OUT, random_state=seed
+        )
     )
 
 
-def _mlp(n: int, seed: int, threads: int) -> Any:
+def _mlp(sizes: Sizes, seed: int, threads: int) -> Any:
     from sklearn.neural_network import MLPClassifier
 
     return _Standardized(
         MLPClassifier(
             (128, 64),
             alpha=1e-2,
-            batch_size=min(256, n),
-            early_stopping=n > 100,
+            batch_size=min(256, sum(sizes)),
+            early_stopping=min(sizes) >= _ENOUGH_TO_HOLD_OUT,
             max_iter=200,
             random_state=seed,
         )
     )
 
 
-def _knn(n: int, seed: int, threads: int) -> Any:
+def _knn(sizes: Sizes, seed: int, threads: int) -> Any:
     from sklearn.neighbors import KNeighborsClassifier
 
-    return _Standardized(KNeighborsClassifier(max(1, round(math.sqrt(n / 2))), algorithm="brute"))
+    return _Standardized(
+        KNeighborsClassifier(max(1, round(math.sqrt(min(sizes)))), algorithm="brute")
+    )
 
 
 class _Quadratic:
@@ -107,16 +114,16 @@ class _Quadratic:
 
 
 READY_MADE: dict[str, Make] = {
-    "linear": lambda n, seed, threads: LinearEnsemble(seed=seed, threads=threads),
-    "quadratic": lambda n, seed, threads: _Quadratic(seed, threads),
+    "linear": lambda sizes, seed, threads: LinearEnsemble(seed=seed, threads=threads),
+    "quadratic": lambda sizes, seed, threads: _Quadratic(seed, threads),
     "forest": _forest,
     "boosting": _boosting,
     "mlp": _mlp,
     "knn": _knn,
-    "kernel": lambda n, seed, threads: KernelDiscriminant(seed=seed, threads=threads),
+    "kernel": lambda sizes, seed, threads: KernelDiscriminant(seed=seed, threads=threads),
 }
 
 
-def make_classifier(name: str, n: int, seed: int, threads: int) -> Any:
-    """Return the untrained classifier called ``name``, for ``n`` samples to fit."""
-    return READY_MADE[name](n, seed, threads)
+def make_classifier(name: str, sizes: Sizes, seed: int, threads: int) -> Any:
+    """Return the untrained classifier called ``name``, for this many real and generated samples."""
+    return READY_MADE[name](sizes, seed, threads)

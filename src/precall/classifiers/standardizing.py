@@ -10,6 +10,8 @@ __all__ = ["Standardizer"]
 
 Floats = NDArray[np.float64]
 
+_FARTHEST = 1e6
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standardizer:
@@ -31,11 +33,12 @@ class Standardizer:
                 continue
             scaled = (column - middle) / reach  # from -1 to 1: no square can overflow or vanish
             mean[j] = middle + reach * scaled.mean()
-            deviation[j] = reach * scaled.std()
+            deviation[j] = reach * scaled.std() or 1.0  # which may underflow
         return cls(mean, deviation)
 
     def apply(self, rows: NDArray[Any]) -> Floats:
-        """Return the standardized rows in float64."""
+        """Return the standardized rows in float64; nothing is farther out than a million."""
         standardized: Floats = np.subtract(rows, self.mean, dtype=np.float64)
-        standardized /= self.deviation
-        return standardized
+        with np.errstate(over="ignore"):
+            standardized /= self.deviation
+        return np.clip(standardized, -_FARTHEST, _FARTHEST, out=standardized)

@@ -1,6 +1,7 @@
 """The clustering curve of Sajjadi et al. 2018."""
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -19,6 +20,7 @@ __all__ = ["Clusters"]
 
 _STARTS = 10  # of k-means in each run, as the original has it
 _ROWS_AT_A_TIME = 4096
+_FARTHEST = 1e6  # in units of the fit samples' reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +85,22 @@ class Clusters:
         """Count both classes in each evaluated sample's cluster, among the fit samples."""
         sides = task.fold.real, task.fold.generated
         rows = np.concatenate([side.fit.tile(0, len(side.fit)) for side in sides])
-        _, exponent = np.frexp(np.abs(rows).max())  # a power of two: no digit is lost
+        clustering = self._clustering((task.seed, task.repeat))
+        space = _Space.of(rows)
         with single_threaded_libraries(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # fewer distinct samples than clusters do no harm
-            centers = self._clustering((task.seed, task.repeat)).fit(np.ldexp(rows, -exponent))
-            counts = np.stack(
-                [np.bincount(_assign(centers, side.fit, -exponent), minlength=self.n_clusters)
-                 for side in sides]
-            )  # fmt: skip
-            clusters = np.concatenate(
-                [_assign(centers, side.evaluated, -exponent) for side in sides]
+            clustering.fit(space.apply(rows))
+            fitted, evaluated = (
+                [
+                    np.concatenate([clustering.predict(tile) for tile in space.tiles(part)])
+                    for part in parts
+                ]
+                for parts in zip(*((side.fit, side.evaluated) for side in sides), strict=True)
             )
+        counts = [np.bincount(labels, minlength=self.n_clusters) for labels in fitted]
+        clusters = np.concatenate(evaluated)
         is_real = np.repeat([True, False], [len(side.evaluated) for side in sides])
-        return Evidence(counts[0, clusters], counts[1, clusters], is_real)
+        return Evidence(counts[0][clusters], counts[1][clusters], is_real)
 
     def likelihood_ratio(self, evidence: Evidence, n: int, m: int) -> NDArray[np.float64]:
         """Estimate p/q as the ratio of the shares, (a/n)/(b/m)."""
@@ -108,8 +113,26 @@ class Clusters:
         return MiniBatchKMeans(self.n_clusters, n_init=_STARTS, random_state=random_state)
 
 
-def _assign(clustering: Any, side: Rows, exponent: int) -> NDArray[np.intp]:
-    """Return the cluster of each row."""
-    dtype = clustering.cluster_centers_.dtype
-    tiles = (np.ldexp(tile.astype(dtype), exponent) for tile in side.tiles(_ROWS_AT_A_TIME))
-    return np.concatenate([clustering.predict(tile) for tile in tiles])
+@dataclass(frozen=True, slots=True, eq=False)
+class _Space:
+    """Features around their mean, scaled as a whole so that no square overflows or vanishes."""
+
+    mean: NDArray[np.float64]  # (d,)
+    exponent: int  # of two
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def of(cls, rows: NDArray[Any]) -> Self:
+        largest = float(np.abs(rows).max()) or 1.0
+        mean = (rows.astype(np.float64) / largest).mean(axis=0) * largest
+        _, exponent = np.frexp(max(float(np.abs(rows - mean).max()), np.finfo(np.float64).tiny))
+        return cls(mean, int(exponent), rows.dtype)
+
+    def apply(self, rows: NDArray[Any]) -> NDArray[Any]:
+        with np.errstate(over="ignore", under="ignore"):
+            scaled = np.ldexp(rows - self.mean, -self.exponent)
+        return np.clip(scaled, -_FARTHEST, _FARTHEST).astype(self.dtype)
+
+    def tiles(self, side: Rows) -> Iterator[NDArray[Any]]:
+        """Some rows after the other."""
+        return (self.apply(tile) for tile in side.tiles(_ROWS_AT_A_TIME))

@@ -20,6 +20,8 @@ __all__ = ["Trained"]
 
 _BEST_OF = ("linear", "quadratic", "kernel", "boosting", "mlp")
 _ROWS_AT_A_TIME = 4096
+_FEWEST = 2
+_FEWEST_FOR_BEST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,7 @@ class Trained:
                 known = ", ".join(repr(name) for name in (*READY_MADE, "best"))
                 raise InputError(f"estimator {self.estimator!r} is unknown; choose from {known}.")
             return
-        can_judge = any(hasattr(self.estimator, m) for m in ("decision_function", "predict_proba"))
-        if isinstance(self.estimator, type) or not (hasattr(self.estimator, "fit") and can_judge):
+        if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
             raise InputError(
                 "estimator must be a name or an object with fit and decision_function or "
                 f"predict_proba; got {self.estimator!r:.200}."
@@ -96,6 +97,13 @@ class Trained:
                 "a trained classifier must be judged by samples that it has not seen; pass a "
                 "split such as precall.CrossFit(5)."
             )
+        least = _FEWEST_FOR_BEST if self.estimator == "best" else _FEWEST
+        for role, side in (("real", fold.real), ("generated", fold.generated)):
+            if len(side.fit) < least:
+                raise InputError(
+                    f"{self.name} needs at least {least} samples of each class to fit on; the "
+                    f"split leaves {len(side.fit)} of {role}."
+                )
 
     def evidence(self, task: Task) -> Evidence:
         """Train on the fit samples of the fold, weigh its evaluated ones."""
@@ -106,27 +114,31 @@ class Trained:
         rows = np.concatenate([side.tile(0, len(side)) for side in fitted])
         labels = np.repeat([1, 0], [len(side) for side in fitted])
         order = np.random.default_rng(task.seed).permutation(len(rows))  # no training by class
-        classifier = self._make(len(rows), task)
+        classifier = self._make(task)
         classifier.fit(rows[order], labels[order])
         sides = real.evaluated, generated.evaluated
-        odds = np.concatenate([_weigh(classifier, side) for side in sides])
+        odds = np.concatenate([_weigh(classifier, side, rows.dtype) for side in sides])
         is_real = np.repeat([True, False], [len(side) for side in sides])
         choice = classifier.choice if hasattr(classifier, "choice") else ""
         return Evidence(expit(odds), expit(-odds), is_real, str(choice))
 
     def likelihood_ratio(self, evidence: Evidence, n: int, m: int) -> NDArray[np.float64]:
-        """Estimate p/q as the odds for real, less the odds of drawing a real sample to fit."""
-        return evidence.ratio() * (m / n)
+        """Estimate p/q as the odds for real, over those of drawing a real sample to fit.
 
-    def _make(self, n: int, task: Task) -> Any:
-        """Return an untrained classifier for n samples."""
+        A classifier that balances the classes itself has accounted for the latter.
+        """
+        return evidence.ratio() * (1.0 if _is_balanced(self.estimator) else m / n)
+
+    def _make(self, task: Task) -> Any:
+        """Return an untrained classifier."""
         if self.estimator is None or isinstance(self.estimator, str):
             name = self.estimator or "linear"
             if name != "best":
-                return make_classifier(name, n, task.seed, task.threads)
+                sizes = len(task.fold.real.fit), len(task.fold.generated.fit)
+                return make_classifier(name, sizes, task.seed, task.threads)
 
-            def maker(candidate: str) -> Callable[[], Any]:
-                return lambda: make_classifier(candidate, n, task.seed, task.threads)
+            def maker(candidate: str) -> Callable[[tuple[int, int]], Any]:
+                return lambda sizes: make_classifier(candidate, sizes, task.seed, task.threads)
 
             return BestOf({candidate: maker(candidate) for candidate in _BEST_OF}, task.seed)
         return _untrained_copy(self.estimator, task.seed)
@@ -147,5 +159,15 @@ def _untrained_copy(estimator: Any, seed: int) -> Any:
     return classifier.set_params(**random_states) if random_states else classifier
 
 
-def _weigh(classifier: Any, side: Rows) -> NDArray[np.float64]:
-    return np.concatenate([log_odds(classifier, tile) for tile in side.tiles(_ROWS_AT_A_TIME)])
+def _is_balanced(estimator: Any) -> bool:
+    """Whether some part of a classifier of scikit-learn weighs both classes alike."""
+    parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    return any(
+        name.rpartition("__")[2] == "class_weight" and isinstance(value, str)
+        for name, value in parameters.items()
+    )
+
+
+def _weigh(classifier: Any, side: Rows, dtype: np.dtype[Any]) -> NDArray[np.float64]:
+    tiles = (tile.astype(dtype, copy=False) for tile in side.tiles(_ROWS_AT_A_TIME))
+    return np.concatenate([log_odds(classifier, tile) for tile in tiles])

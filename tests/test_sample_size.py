@@ -1,0 +1,39 @@
+import re
+
+import numpy as np
+import pytest
+
+import precall
+
+
+def evaluate(n, **how):
+    rng = np.random.default_rng(0)
+    return precall.evaluate(
+        rng.normal(0, 1, (n, 4)), rng.normal(0.5, 1, (n, 4)), estimators=(), **how
+    )
+
+
+def test_the_promised_number_gives_the_promised_width():
+    needed = precall.sample_size(evaluate(500, intervals=True), half_width=0.025)
+    n = needed["recall"]
+    low, high = evaluate(n, intervals=True).scores["recall"].interval
+    assert (high - low) / 2 == pytest.approx(0.025, rel=0.35)
+
+
+def test_wide_intervals_are_pointed_out():
+    few, many = evaluate(200, intervals=True), evaluate(200)
+    (warning,) = [text for text in few.warnings if "would do" in text]
+    assert re.fullmatch(
+        r"\d of 6 scores are known to no more than ± 0\.02 \(worst: \w+, ± 0\.\d+\); about \d+ "
+        r"samples of each class would do\.",
+        warning,
+    )
+    assert not any("would do" in text for text in many.warnings)
+
+
+def test_refusals():
+    with pytest.raises(precall.InputError, match=r"^half_width must be positive; got 0\.$"):
+        precall.sample_size(evaluate(50, intervals=True), half_width=0)
+    message = r"^result has no intervals; evaluate with intervals=True\.$"
+    with pytest.raises(precall.InputError, match=message):
+        precall.sample_size(evaluate(50), half_width=0.1)
