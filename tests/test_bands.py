@@ -52,6 +52,13 @@ def test_the_curve_is_the_mean_of_the_splits():
     assert (high <= np.minimum(GRID, 1)).all()
 
 
+def test_deviation_over_the_splits():
+    """Over N splits, divided by N (000, appendix, with its erratum)."""
+    band = evaluate(0, 0.5).bands["knn"]
+    values = [curve.at(1.0).precision for curve in band.curves]
+    assert band.deviation(1.0) == pytest.approx(np.sqrt(np.mean((values - np.mean(values)) ** 2)))
+
+
 def test_more_samples_are_narrower():
     widths = [np.subtract(*evaluate(0, 0.5, n=n).bands["knn"].at(1.0)[::-1]) for n in (100, 1600)]
     assert widths[1] < widths[0] / 2.5

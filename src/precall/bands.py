@@ -64,7 +64,8 @@ class CurveBand:
         left_out = {name: np.array([split[name] for split in found]) for name in SUMMARIES}
         summaries = {}
         for name, summary in SUMMARIES.items():
-            half = _half_width(left_out[name], n, m, confidence)
+            of_splits = [summary(curve) for curve in curves]
+            half = _half_width(left_out[name], of_splits, n, m, confidence)
             value = summary(mean)
             summaries[name] = (max(0.0, value - half), min(1.0, value + half))
         z = _simultaneous_z(curves, n, m, confidence, seed)
@@ -75,8 +76,13 @@ class CurveBand:
 
         Both against the same real samples, split and grouped alike.
         """
+        of_splits = [
+            SUMMARIES[name](ours) - SUMMARIES[name](theirs)
+            for ours, theirs in zip(self.curves, other.curves, strict=True)
+        ]
         left_out = self.left_out[name] - other.left_out[name]
-        return _half_width(left_out, self.n_evaluated, self.m_evaluated, self.confidence)
+        n, m = self.n_evaluated, self.m_evaluated
+        return _half_width(left_out, of_splits, n, m, self.confidence)
 
     def document(self) -> dict[str, Any]:
         """Everything, under the names of the JSON format."""
@@ -88,6 +94,11 @@ class CurveBand:
             "summaries": {name: list(interval) for name, interval in self.summaries.items()},
             "splits": [{"fpr": c.fpr.tolist(), "fnr": c.fnr.tolist()} for c in self.curves],
         }
+
+    def deviation(self, trade_off: ArrayLike) -> Floats:
+        """Deviation of precision over the splits at each λ (000 §4.5)."""
+        lam = np.asarray(trade_off, np.float64)
+        return np.asarray(np.std([curve.at(lam).precision for curve in self.curves], axis=0))
 
     def standard_error(self, trade_off: ArrayLike) -> Floats:
         """Standard error of precision at each λ."""
@@ -161,11 +172,20 @@ def _bridge(rates: Floats) -> Floats:
     return np.minimum.outer(rates, rates) - np.outer(rates, rates)
 
 
-def _half_width(left_out: Floats, n: int, m: int, confidence: float) -> float:
-    """Half the width of an interval, from a jackknife (n_splits, n_groups)."""
+def _half_width(
+    left_out: Floats, of_splits: Sequence[float], n: int, m: int, confidence: float
+) -> float:
+    """Half the width of an interval around a summary of the mean curve.
+
+    The variance in one split is the larger of two estimates: a jackknife over groups of evaluated
+    samples (n_splits, n_groups), which does not see that the fit samples vary, and twice the
+    variance between the splits, half of whose samples are the same.
+    """
     n_splits, n_groups = left_out.shape
-    variance = (n_groups - 1) ** 2 / n_groups * np.mean(np.var(left_out, axis=1, ddof=1))
-    return float(_z(confidence) * np.sqrt(variance * _shared(n_splits) + 1 / n**2 + 1 / m**2))
+    within = (n_groups - 1) ** 2 / n_groups * np.mean(np.var(left_out, axis=1, ddof=1))
+    between = np.var(of_splits, ddof=1) if n_splits > 1 else 0.0
+    variance = max(within, 2 * between) * _shared(n_splits)
+    return float(_z(confidence) * np.sqrt(variance + 1 / n**2 + 1 / m**2))
 
 
 def _leave_groups_out(evidence: Evidence, seed: int) -> dict[str, list[float]]:

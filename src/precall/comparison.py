@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from precall.bands import SUMMARIES
+from precall.engines import choose_engine
 from precall.errors import InputError
 from precall.evaluation import evaluate
 from precall.features import FeatureSet
@@ -173,6 +174,7 @@ def compare(
     *,
     subsample: bool = False,
     seed: int = 0,
+    engine: str = "auto",
     **options: Any,
 ) -> Comparison:
     """Evaluate several models against the same real samples.
@@ -189,7 +191,7 @@ def compare(
     subsample
         Scores depend on the number of samples, so models with unequal numbers are refused unless
         random subsets of the larger ones may be used.
-    seed, **options
+    seed, engine, **options
         As in :func:`precall.evaluate`; intervals are on.
 
     Examples
@@ -203,7 +205,8 @@ def compare(
     """
     sets = _as_models(models, subsample=subsample, seed=seed)
     reference = FeatureSet.of(real, "real")
-    options = {"intervals": True, **options}
+    # What concerns real samples alone is measured once.
+    options = {"intervals": True, "engine": choose_engine(engine, remembers=True), **options}
     results = {
         name: evaluate(reference, generated, seed=seed, **options)
         for name, generated in sets.items()

@@ -7,7 +7,7 @@ from typing import Literal
 
 from precall.ceilings import with_ceiling
 from precall.conventions import as_convention
-from precall.engines import Progress, choose_engine
+from precall.engines import Engine, Progress, choose_engine
 from precall.errors import InputError, PrecallWarning, check_integer
 from precall.estimators import NEIGHBOR_ESTIMATORS, Estimator, as_estimator
 from precall.features import FeatureSet, caveats, check_same_features
@@ -33,7 +33,7 @@ def evaluate(
     score_k: int | Sequence[int] | None = None,
     split: bool | float | Split | Literal["auto"] | None = "auto",
     seed: int = 0,
-    engine: str = "auto",
+    engine: str | Engine = "auto",
     convention: str = "precall",
     labels_real: object = None,
     labels_generated: object = None,

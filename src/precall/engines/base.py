@@ -49,14 +49,23 @@ class Engine(Protocol):
         ...
 
 
-def choose_engine(name: str) -> Engine:
-    """Return the engine called ``name``; only ``"auto"`` chooses for the caller."""
+def choose_engine(name: str | Engine, *, remembers: bool = False) -> Engine:
+    """Return the engine called ``name``; only ``"auto"`` chooses for the caller.
+
+    Parameters
+    ----------
+    remembers
+        Whether more measurements with the same real samples will follow.
+    """
+    if not isinstance(name, str) and hasattr(name, "measure"):
+        return name
     if name == "auto":
         name = _BEST
     if not isinstance(name, str) or name not in _ENGINES:
         known = ", ".join(repr(known) for known in ("auto", *_ENGINES))
         raise InputError(f"engine={name!r} is unknown; choose from {known}.")
-    engine: Engine = getattr(import_module(f"precall.engines.{name}"), _ENGINES[name])()
+    make = getattr(import_module(f"precall.engines.{name}"), _ENGINES[name])
+    engine: Engine = make(remembers=True) if remembers and name == _BEST else make()
     return engine
 
 

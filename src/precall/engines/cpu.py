@@ -10,6 +10,7 @@ result holds, and for each thread one chunk of queries with its candidates; noth
 n · m. Memory-mapped float32 or float64 input in C order is never copied whole.
 """
 
+import hashlib
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -54,12 +55,18 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Radii = dict[int, Floats]  # k -> (n_references,) squared radius of each reference's own ball
 T = TypeVar("T")
+_Key = tuple[int, bytes, tuple[int, ...]]  # an array, the rows of it, and ks
 
 _CHUNK_BYTES = 384 * 1024  # of packed queries: they stay in the second-level cache
 _CHUNK_PRODUCTS = 2 * 10**10  # under a second: the grain of progress and of Ctrl-C
 _CHUNKS_PER_THREAD = 4
 _CAPACITY_PER_NEIGHBOR = 4
 _LEAST_CAPACITY = 64
+
+
+def _key(rows: Rows, ks: tuple[int, ...]) -> _Key:
+    selection = b"" if rows.selection is None else hashlib.sha256(rows.selection.tobytes()).digest()
+    return id(rows.array), selection, ks
 
 
 class CpuEngine:
@@ -71,13 +78,18 @@ class CpuEngine:
         ``"avx512"``, ``"avx2"`` or ``"portable"``; by default the best of this machine.
     chunk
         Queries in a chunk; by default what fits the cache. Changes no number.
+    remembers
+        Whether to keep the radii of real balls, for more measurements with the same real samples.
     """
 
     name = "cpu"
 
-    def __init__(self, kernel: str | None = None, chunk: int | None = None) -> None:
+    def __init__(
+        self, kernel: str | None = None, chunk: int | None = None, *, remembers: bool = False
+    ) -> None:
         self.kernel = best_kernel(kernel)
         self.chunk = chunk
+        self.remembered: dict[_Key, Radii] | None = {} if remembers else None
 
     def measure(
         self,
@@ -137,9 +149,12 @@ class _Measurement:
     # Chunks and threads
 
     def _over_chunks(
-        self, classes: Sequence[Rows], work: Callable[[int, PackedRows, slice], T]
+        self, classes: Sequence[Rows], work: Callable[[int, PackedRows, slice], T], first: int = 0
     ) -> list[list[T]]:
-        """Do ``work`` on every chunk of each class's queries; results in order, class by class."""
+        """Do ``work`` on every chunk of each class's queries; results in order, class by class.
+
+        Classes before ``first`` are left out.
+        """
 
         def task(chunk: tuple[int, slice]) -> T:
             c, part = chunk
@@ -148,7 +163,10 @@ class _Measurement:
             return work(c, PackedRows.of(self.bases[c], stored[c][part], placed, height), part)
 
         stored = [stored_rows(rows) for rows in classes]
-        chunks = [[(c, part) for part in self._chunks(rows)] for c, rows in enumerate(classes)]
+        chunks = [
+            [(c, part) for part in self._chunks(rows)] if c >= first else []
+            for c, rows in enumerate(classes)
+        ]
         done = iter(in_threads(task, itertools.chain(*chunks), self.threads))
         return [list(itertools.islice(done, len(of_class))) for of_class in chunks]
 
@@ -214,11 +232,20 @@ class _Measurement:
             self.meter.advance(len(queries.rows) * len(self.sides[c].fit))
             return found
 
-        squared = map(np.concatenate, self._over_chunks([side.fit for side in self.sides], work))
-        return [
-            {k: of_class[:, i].copy() for i, k in enumerate(self.plan.radius_ks)}
-            for of_class in squared
+        memory, key = self.engine.remembered, _key(self.sides[0].fit, ks)
+        known = memory.get(key) if memory is not None else None
+        classes = [side.fit for side in self.sides]
+        found = self._over_chunks(classes, work, first=0 if known is None else 1)
+        radii = [
+            {k: np.concatenate(parts)[:, i].copy() for i, k in enumerate(self.plan.radius_ks)}
+            for parts in found
+            if parts
         ]
+        if known is not None:
+            return [known, *radii]
+        if memory is not None:
+            memory[key] = radii[0]
+        return radii
 
     def _reach(self, queries: PackedRows) -> dict[Request, Floats]:
         """Squared radius around each query, for each ball that is centred on it: (n, 2)."""
