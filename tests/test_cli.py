@@ -150,6 +150,14 @@ def test_k_by_cross_validation(run, files):
     assert len(json.loads(out)["protocol"]["choices"]["knn"]) == 4
 
 
+def test_ceiling(run, files):
+    options = ["--no-curves", "--score", "recall", "--json", "-"]
+    for option, m in ((["--ceiling"], 100), (["--held-out", files[0]], 200)):
+        code, out, _ = run("evaluate", *files, *options, *option)
+        assert code == 0
+        assert json.loads(out)["scores"]["recall"]["ceiling"]["m"] == m
+
+
 def test_compare(run, files, tmp_path):
     real, generated = files
     models = [f"good={real}", f"bad={generated}"]

@@ -132,6 +132,11 @@ def _cli(context: click.Context) -> None:
     is_flag=True,
     help="Tell what a perfect generator would score: half of REAL against the other half.",
 )
+@click.option(
+    "--held-out",
+    type=click.Path(path_type=Path),
+    help="Other real samples for the ceiling, instead of half of REAL.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of all chance.")
 @click.option("--engine", default="auto", show_default=True, help="Engine that measures.")
 @click.option("--threads", type=int, help="Number of threads. [default: one a core]")
@@ -167,6 +172,7 @@ def _evaluate(
     confidence: float,
     modes: bool,
     ceiling: bool,
+    held_out: Path | None,
     seed: int,
     engine: str,
     threads: int | None,
@@ -185,7 +191,8 @@ def _evaluate(
     """
     if estimators and not curves:
         raise click.UsageError("--estimator goes without --no-curves.")
-    inputs = [path for path in (real, generated, labels_real, labels_generated) if path]
+    given = (real, generated, labels_real, labels_generated, held_out)
+    inputs = [path for path in given if path]
     _check_outputs(json_path, samples_path, inputs)
     chosen = (estimators or NEIGHBOR_ESTIMATORS) if curves else ()
     result = evaluate(
@@ -200,7 +207,7 @@ def _evaluate(
         split=_chosen_split(split, folds, coin_flip=coin_flip),
         intervals=intervals,
         confidence=confidence,
-        ceiling=ceiling,
+        ceiling=held_out or ceiling,
         modes="auto" if modes else None,
         seed=seed,
         engine=engine,

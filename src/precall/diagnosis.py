@@ -24,6 +24,8 @@ class Findings:
     modes: Sequence[Mode]
     n: int
     m: int
+    worst_generated: Sequence[int] = ()  # rows
+    least_covered_real: Sequence[int] = ()  # rows
 
     def half_width(self, summary: str) -> float | None:
         """Of the tightest curve, which the best one mostly consists of."""
@@ -51,6 +53,8 @@ def diagnose(findings: Findings) -> list[str]:
         _mass("real is never generated", 1 - recall, findings.half_width("f_8")),
         _reweighting(curve, precision, recall),
         *_modes(findings.modes),
+        *_rows("least realistic generated", findings.worst_generated),
+        *_rows("least covered real", findings.least_covered_real),
         *_hedges(findings),
     ]
 
@@ -107,6 +111,11 @@ def _modes(modes: Sequence[Mode]) -> list[str]:
     if any(mode.finding == "dropped" for mode in different):
         sentences.append("Where a mode is dropped the others must be produced more often.")
     return sentences
+
+
+def _rows(what: str, rows: Sequence[int]) -> list[str]:
+    listed = ", ".join(str(row) for row in rows)
+    return [f"Look at the {what} samples: rows {listed}."] if rows else []
 
 
 def _share(mass: float, interval: tuple[float, float]) -> str:

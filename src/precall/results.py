@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT_VERSION", "Evaluation", "Protocol"]
 
 FORMAT_VERSION = 3
+_ROWS_SHOWN = 5
 
 _COLUMNS = {  # name in JSON -> heading of the table
     "max_precision": "max\nprecision",
@@ -187,7 +188,13 @@ class Evaluation:
     def diagnosis(self) -> list[str]:
         """Say in words what is invented, dropped and re-weighted, and which modes are."""
         p = self.protocol
-        return diagnose(Findings(self.best_curve, self.curves, self.bands, self.modes, p.n, p.m))
+        worst: list[int] = []
+        missed: list[int] = []
+        if self.samples is not None and "realism" in self.samples.generated.columns:
+            worst = self.samples.worst_generated(_ROWS_SHOWN)["index"].tolist()
+            missed = self.samples.least_covered_real(_ROWS_SHOWN)["index"].tolist()
+        curves = self.best_curve, self.curves, self.bands
+        return diagnose(Findings(*curves, self.modes, p.n, p.m, worst, missed))
 
     def _title(self) -> str:
         p = self.protocol
