@@ -142,7 +142,7 @@ REFUSED = {
     "number": (
         3.5,
         "real is a builtins.float; expected a NumPy array, a tensor (anything with __array__ or "
-        "__dlpack__), a pandas, polars or pyarrow column of vectors, or the path of a .npy file.",
+        "__dlpack__), a pandas, polars or pyarrow column of vectors, or the path of a file.",
     ),
 }
 

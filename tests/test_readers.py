@@ -70,8 +70,11 @@ def test_unreadable_files(tmp_path):
     check_refused(missing, f"real: cannot read {missing}: No such file or directory.")
     empty.write_bytes(b"")
     check_refused(empty, f"real: {empty} is empty (0 bytes).")
-    check_refused(tmp_path, f"real: {tmp_path} is a folder; expected a .npy file.")
-    text = tmp_path / "features.csv"
+    (tmp_path / "folder").mkdir()
+    check_refused(
+        tmp_path / "folder", f"real: {tmp_path / 'folder'} is a folder without .npy files."
+    )
+    text = tmp_path / "features.txt"
     text.write_text("1,2,3\n")
     check_refused(
         text,

@@ -21,15 +21,14 @@ _EXACT_INTEGERS = 2**53
 _FRAME_LIBRARIES = {"pandas", "polars", "pyarrow"}
 _ACCEPTED = (
     "a NumPy array, a tensor (anything with __array__ or __dlpack__), a pandas, polars or pyarrow "
-    "column of vectors, or the path of a .npy file"
+    "column of vectors, or the path of a file"
 )
 
 
 def to_array(data: object, role: str) -> tuple[NDArray[Any], str]:
     """Return the values of ``data`` as an array, and a short name of where they came from."""
     if isinstance(data, str | os.PathLike):
-        path = Path(data)
-        return read(path, role), str(path)
+        return read(data, role), os.fspath(data)
     source = f"{type(data).__module__.split('.')[0]}.{type(data).__qualname__}"
     try:
         array = _from_object(data, source, role)
