@@ -17,6 +17,8 @@ ROAD = [
     "readers",
     "inputs",
     "features",
+    "conversion",
+    "inspection",
     "labels",
     "split",
     "neighbors",

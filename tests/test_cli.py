@@ -131,7 +131,9 @@ def test_an_unwritable_folder_is_noticed_first(run, files, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("precall.outputs.tempfile.TemporaryFile", refuse)
-    monkeypatch.setattr("precall.cli.evaluate", lambda *_, **__: pytest.fail("worked in vain"))
+    monkeypatch.setattr(
+        "precall.cli.evaluating.evaluate", lambda *_, **__: pytest.fail("worked in vain")
+    )
     code, _, err = run("evaluate", *files, "--json", "out.json")
     assert (code, err) == (2, "precall: cannot write to out.json: Permission denied.\n")
 
@@ -156,6 +158,19 @@ def test_ceiling(run, files):
         code, out, _ = run("evaluate", *files, *options, *option)
         assert code == 0
         assert json.loads(out)["scores"]["recall"]["ceiling"]["m"] == m
+
+
+def test_convert_and_info(run, files, tmp_path):
+    code, out, _ = run("convert", files[0], str(tmp_path / "shards"), "--shard-rows", "150")
+    assert (code, out.split(":")[0]) == (0, "wrote 2 files")
+    code, out, _ = run("info", str(tmp_path / "shards"))
+    assert code == 0
+    assert "samples            200" in out
+    code, _, err = run("info", str(tmp_path / "none.npy"))
+    assert (code, err) == (
+        2,
+        f"precall: file: cannot read {tmp_path / 'none.npy'}: No such file or directory.\n",
+    )
 
 
 def test_compare(run, files, tmp_path):

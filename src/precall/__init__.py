@@ -3,6 +3,7 @@
 from precall.analytic_curve import GaussianShiftCurve
 from precall.bands import CurveBand
 from precall.comparison import Comparison, Difference, compare
+from precall.conversion import convert
 from precall.curve import Curve, PRCurve, PrecisionRecall
 from precall.display import PRCurveDisplay
 from precall.distributions import true_curve
@@ -58,6 +59,7 @@ __all__ = [
     "TwoSampleTest",
     "__version__",
     "compare",
+    "convert",
     "evaluate",
     "find_modes",
     "frechet_distance",

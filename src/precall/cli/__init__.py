@@ -1,0 +1,62 @@
+"""The command line: parse, call, print."""
+
+import sys
+import warnings
+
+import click
+
+from precall.cli.evaluating import compare_command, evaluate_command
+from precall.cli.other_commands import (
+    convert_command,
+    demo_command,
+    frechet_command,
+    info_command,
+    test_command,
+)
+from precall.errors import InputError, PrecallWarning
+from precall.version import __version__
+
+__all__ = ["main"]
+
+_BAD_INPUT = 2
+_INTERRUPTED = 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.version_option(__version__, prog_name="precall", message="%(prog)s %(version)s")
+@click.pass_context
+def _cli(context: click.Context) -> None:
+    """Learn how a generative model fails: exact precision-recall curves."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+for _command in (
+    evaluate_command,
+    compare_command,
+    test_command,
+    frechet_command,
+    convert_command,
+    info_command,
+    demo_command,
+):
+    _cli.add_command(_command)
+
+
+def main() -> None:
+    """Run the command line; bad input ends it with one line on standard error and status 2."""
+    warnings.simplefilter("ignore", PrecallWarning)  # the table lists them
+    try:
+        status = _cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        _end(error.format_message(), _BAD_INPUT)
+    except (InputError, OSError, ImportError) as error:
+        _end(str(error), _BAD_INPUT)
+    except (KeyboardInterrupt, click.Abort):
+        _end("interrupted", _INTERRUPTED)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _end(message: str, status: int) -> None:
+    click.echo(f"precall: {' '.join(message.split())}", err=True)
+    sys.exit(status)
