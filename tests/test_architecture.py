@@ -55,6 +55,7 @@ ROAD = [
     "ceilings",
     "evaluation",
     "comparison",
+    "report",
     "demo",
     "cli",
 ]

@@ -17,7 +17,7 @@ __all__ = ["SUMMARIES", "CurveBand"]
 
 Floats = NDArray[np.float64]
 
-_N_GROUPS = 12
+_N_GROUPS = 8
 _N_RATIOS = 17  # angles
 _LEAST_SHARE = 1.2  # over the number of splits
 _N_ANGLES = 61

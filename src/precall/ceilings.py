@@ -6,7 +6,7 @@ import numpy as np
 
 from precall.engines import Progress
 from precall.errors import InputError
-from precall.features import FeatureSet, check_same_features
+from precall.features import FeatureSet
 from precall.job import Job
 from precall.results import Evaluation
 from precall.scores import Ceiling
@@ -16,7 +16,7 @@ __all__ = ["with_ceiling"]
 
 
 def with_ceiling(
-    result: Evaluation, job: Job, sets: Sets, held_out: object, progress: Progress
+    result: Evaluation, job: Job, sets: Sets, held_out: FeatureSet | None, progress: Progress
 ) -> Evaluation:
     """Add to each score what real samples reach.
 
@@ -35,8 +35,7 @@ def with_ceiling(
         reference = real.subset(np.sort(first), "first half")
         perfect = real.subset(np.sort(second), "second half")
     else:
-        reference, perfect = real, FeatureSet.of(held_out, "ceiling")
-        check_same_features(real, perfect)
+        reference, perfect = real, held_out
     m = min(len(perfect), len(generated))
     if m < 2:
         raise InputError("a ceiling needs at least 4 real samples, or 2 held-out ones.")

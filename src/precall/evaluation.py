@@ -2,8 +2,8 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 from precall.ceilings import with_ceiling
 from precall.conventions import as_convention
@@ -121,44 +121,72 @@ def evaluate(
         int(seed),
         choose_engine(engine),
         chosen,
-        _check_confidence(confidence) if intervals else None,
+        _as_confidence(confidence) if intervals else None,
         threads,
     )
     sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
     check_same_features(*sets)
+    beside = _Beside.of(ceiling if job.scores else False, modes, _as_confidence(confidence), sets)
     labels = Labels.of(labels_real, labels_generated, sets)
     subsets = {label: labels.select(label, sets) for label in labels.classes()}
     evaluated = {label: subset for label, subset in subsets.items() if subset is not None}
     job.check(sets)
 
-    wants_ceiling = job.scores and not (ceiling is False or ceiling is None)
-    n_parts = job.n_parts * (1 + len(evaluated)) + bool(wants_ceiling) + (modes is not None)
+    n_parts = job.n_parts * (1 + len(evaluated)) + beside.n_parts
     with progress_bar(n_parts, shown=progress) as next_progress:
-        result = job.run(sets, next_progress)
-        if wants_ceiling:
-            held_out = None if ceiling is True else ceiling
-            result = with_ceiling(result, job, sets, held_out, next_progress())
-        if modes is not None:
-            found = find_modes(*sets, n_modes=modes, confidence=confidence, seed=seed)
-            result = replace(result, modes=found)
-            next_progress()(1, 1)
+        result = beside.add_to(job.run(sets, next_progress), job, sets, next_progress)
         classes, skipped = _run_classes(job, evaluated, next_progress)
     one_sided = [
         f"class {label!r} is not evaluated: only one side has it."
         for label, subset in subsets.items()
         if subset is None
     ]
-    doubts = (
-        *caveats(*sets),
-        *job.caveats(sets),
-        *wide_intervals(result.scores, sets),
-        *one_sided,
-        *skipped,
-    )
+    wide = wide_intervals(result.scores, sets)
+    doubts = (*caveats(*sets), *job.caveats(sets), *wide, *one_sided, *skipped)
     for text in doubts:
         warnings.warn(text, PrecallWarning, stacklevel=2)
     shares = {label: labels.share(label) for label in subsets}
     return replace(result, warnings=doubts, classes=classes, class_shares=shares)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Beside:
+    """What is wanted beside curves and scores."""
+
+    ceiling: bool
+    held_out: FeatureSet | None  # for the ceiling; None to halve real
+    modes: int | Literal["auto"] | None
+    confidence: float
+
+    @classmethod
+    def of(
+        cls, ceiling: object, modes: int | Literal["auto"] | None, confidence: float, sets: Sets
+    ) -> Self:
+        """Check what is wanted before any work is done."""
+        if modes is not None and modes != "auto":
+            check_integer("modes", modes, 2)
+        wanted = ceiling is not False and ceiling is not None
+        held_out = None if ceiling is True or not wanted else FeatureSet.of(ceiling, "ceiling")
+        if held_out is not None:
+            check_same_features(sets[0], held_out)
+        return cls(wanted, held_out, modes, confidence)
+
+    @property
+    def n_parts(self) -> int:
+        """Parts that progress is reported in."""
+        return self.ceiling + (self.modes is not None)
+
+    def add_to(
+        self, result: Evaluation, job: Job, sets: Sets, next_progress: Callable[[], Progress]
+    ) -> Evaluation:
+        """Measure it."""
+        if self.ceiling:
+            result = with_ceiling(result, job, sets, self.held_out, next_progress())
+        if self.modes is not None:
+            modes = find_modes(*sets, n_modes=self.modes, confidence=self.confidence, seed=job.seed)
+            result = replace(result, modes=modes)
+            next_progress()(1, 1)
+        return result
 
 
 def _run_classes(
@@ -185,7 +213,7 @@ def _as_split(split: bool | float | Split | str | None, *, intervals: bool) -> S
     return as_split(split)  # type: ignore[arg-type]
 
 
-def _check_confidence(confidence: float) -> float:
+def _as_confidence(confidence: float) -> float:
     if not isinstance(confidence, float) or not 0.5 <= confidence < 1:
         raise InputError(f"confidence must lie between 0.5 and 1; got {confidence!r}.")
     return confidence

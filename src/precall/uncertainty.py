@@ -21,7 +21,7 @@ from precall.scores import COVER_RATIO, ScoreRequest
 
 __all__ = ["Replicates", "score_replicates"]
 
-N_WORDS = 3  # of 64 partitions
+N_WORDS = 2  # of 64 partitions
 _DEGREES_OF_FREEDOM = 80  # of V, roughly
 
 Blocks = NDArray[np.float64]

@@ -29,6 +29,7 @@ class Neighbors(click.ParamType[int | str]):
     name = "INT|sqrt|cv"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> K:
+        """Read the option."""
         if value == "sqrt" or value == "cv":
             return value
         if isinstance(value, str) and value.isascii() and value.isdigit() and int(value) > 0:

@@ -28,6 +28,7 @@ Words = NDArray[np.uint64]
 _TILE_BYTES = 4 * 2**20
 _SPARE_DEVIATIONS = 4.0
 _QUARTER = 0.25
+_CHUNKS_PER_THREAD = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,25 +155,34 @@ def _measure_side(
     holds = np.zeros((len(ks), len(own), n_lanes), np.uint64)
     cover = np.zeros((len(covers), len(own), n_lanes), np.uint64)
     pairs = np.array([(ks.index(k), n) for k, n in covers], np.int64).reshape(-1, 2)
+    balls = np.array([k in plan.ks for k in ks])
     counted = np.array([k in plan.densities for k in ks])
     words = tuple((p.low, p.high) for p in (own_partitions, other_partitions))
     own_norms, other_norms = (np.einsum("ij,ij->i", a, a) for a in (own, other))
 
-    def work(part: slice) -> tuple[Words, NDArray[np.int64]]:
-        rows = own[part]
-        places = np.empty((len(rows), depth), np.int64)
-        distances = np.empty((len(rows), depth), own.dtype)
+    def work(parts: Sequence[slice]) -> tuple[Words, NDArray[np.int64]]:
         held = np.zeros((len(ks), len(other), n_lanes), np.uint64)
         totals = np.zeros((len(ks), n_lanes, 64, 4), np.int64)
-        nearest_of_rows(rows @ own.T, own_norms, part.start, depth, places, distances)
-        relate_blocks(
-            rows @ other.T, other_norms, part.start, places, distances, depth == len(own) - 1,
-            *words, np.array(ks), counted, pairs, holds[:, part], held, cover[:, part], totals,
-        )  # fmt: skip
+        height = max(part.stop - part.start for part in parts)
+        products = np.empty((height, max(len(own), len(other))), own.dtype)  # used again and again
+        for part in parts:
+            rows = own[part]
+            places = np.empty((len(rows), depth), np.int64)
+            distances = np.empty((len(rows), depth), own.dtype)
+            dots = np.matmul(rows, own.T, out=products[: len(rows), : len(own)])
+            nearest_of_rows(dots, own_norms, part.start, depth, places, distances)
+            dots = np.matmul(rows, other.T, out=products[: len(rows), : len(other)])
+            relate_blocks(
+                dots, other_norms, part.start, places, distances, depth == len(own) - 1, *words,
+                np.array(ks), balls, counted, pairs, holds[:, part], held, cover[:, part], totals,
+            )  # fmt: skip
         return held, totals
 
+    parts = list(_parts(len(own), max(len(own), len(other)), own.dtype))
+    n_chunks = min(len(parts), _CHUNKS_PER_THREAD * threads)
+    chunks = [parts[i::n_chunks] for i in range(n_chunks)]
     with single_threaded_libraries():
-        found = in_threads(work, _parts(len(own), max(len(own), len(other)), own.dtype), threads)
+        found = in_threads(work, chunks, threads)
     held = functools.reduce(np.bitwise_or, (part for part, _ in found))
     totals = np.sum([part for _, part in found], axis=0)
     return _Side(

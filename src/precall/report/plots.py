@@ -1,0 +1,326 @@
+"""Pictures of results, for print and for the colour-blind.
+
+Every function draws on given axes, or on new ones, and returns them.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.bands import CurveBand
+from precall.curve import Curve, PRCurve
+from precall.errors import InputError
+from precall.features import FeatureSet, check_same_features
+from precall.modes import Mode
+from precall.results import Evaluation
+from precall.samples import Samples
+from precall.scores import Score
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "plot_curves",
+    "plot_k_sensitivity",
+    "plot_map",
+    "plot_modes",
+    "plot_quadrants",
+    "plot_realism",
+    "plot_scores",
+]
+
+# Okabe & Ito: told apart by the colour-blind, and by their lightness in print.
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#f0e442")
+REAL, GENERATED = COLORS[0], COLORS[1]
+PRECISION_MEANS = "precision: how much of generated is realistic"
+RECALL_MEANS = "recall: how much of real is covered"
+_N_ANGLES = 181
+_FIRST_ANGLE = 0.06
+_MOST_ON_MAP = 4000
+
+
+def plot_curves(
+    result: Evaluation | Mapping[str, Evaluation],
+    ax: "Axes | None" = None,
+    *,
+    curve: str | None = None,
+    truth: Curve | None = None,
+) -> "Axes":
+    """Draw all curves of a result, or one curve of each of several models, with their bands.
+
+    Parameters
+    ----------
+    result
+        One result, or results by the names of models.
+    curve
+        Of several models: the name of a curve; by default the best one.
+    truth
+        A known true curve, drawn dashed.
+    """
+    ax = _axes(ax, (4.8, 4.8))
+    lines: dict[str, PRCurve] = {}
+    bands: dict[str, CurveBand] = {}
+    if isinstance(result, Evaluation):
+        lines, bands = dict(result.curves), dict(result.bands)
+    else:
+        for name, one in result.items():
+            chosen = one.best_curve if curve is None else one.curves.get(curve)
+            if chosen is None:
+                raise InputError(f"model {name!r} has no {curve or 'best'} curve.")
+            lines[name] = chosen
+            if curve is not None and curve in one.bands:
+                bands[name] = one.bands[curve]
+    for (name, line), color in zip(lines.items(), _colors(len(lines)), strict=True):
+        line.plot(ax, label=name, color=color, lw=1.8)
+        if name in bands:
+            _draw_band(ax, bands[name], color)
+    if truth is not None:
+        truth.plot(ax, label="truth", color="black", ls="--", lw=1.2)
+    ax.set_xlabel(RECALL_MEANS)
+    ax.set_ylabel(PRECISION_MEANS)
+    ax.legend(loc="lower left", frameon=False)
+    return ax
+
+
+def _draw_band(ax: "Axes", band: CurveBand, color: str) -> None:
+    """Shade the pointwise band: each end of it along its ray α = λβ.
+
+    Not at the very ends of the curve, which a few samples decide.
+    """
+    lam = np.tan(np.linspace(_FIRST_ANGLE, np.pi / 2 - _FIRST_ANGLE, _N_ANGLES))
+    low, high = band.at(lam)
+    x = np.concatenate([low / lam, (high / lam)[::-1]])
+    y = np.concatenate([low, high[::-1]])
+    ax.fill(np.clip(x, 0, 1), np.clip(y, 0, 1), color=color, alpha=0.15, lw=0)
+
+
+def plot_quadrants(
+    results: Mapping[str, Evaluation],
+    ax: "Axes | None" = None,
+    *,
+    precision: str = "precision",
+    recall: str = "recall",
+) -> "Axes":
+    """Place models by precision and recall: good, collapsed, noisy or poor (004).
+
+    Parameters
+    ----------
+    precision, recall
+        Scores to place them by.
+    """
+    ax = _axes(ax, (4.8, 4.8))
+    words = {
+        (0.25, 0.25): "poor",
+        (0.25, 0.75): "realistic, part missing",
+        (0.75, 0.25): "covering, unrealistic",
+        (0.75, 0.75): "good",
+    }
+    for (x, y), word in words.items():
+        ax.text(x, y, word, ha="center", va="center", color="0.6", fontsize=10)
+    ax.axhline(0.5, color="0.8", lw=0.8)
+    ax.axvline(0.5, color="0.8", lw=0.8)
+    for (name, result), color in zip(results.items(), _colors(len(results)), strict=True):
+        scores = [_score(result, key) for key in (recall, precision)]
+        x, y = (score.value for score in scores)
+        sides = [_errors(score) for score in scores]
+        xerr, yerr = (None if side is None else np.reshape(side, (2, 1)) for side in sides)
+        ax.errorbar(x, y, xerr=xerr, yerr=yerr, fmt="o", color=color, label=name)
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    ax.set_xlabel(RECALL_MEANS)
+    ax.set_ylabel(PRECISION_MEANS)
+    ax.legend(loc="best", frameon=False)
+    return ax
+
+
+def plot_k_sensitivity(result: Evaluation, ax: "Axes | None" = None) -> "Axes":
+    """Draw scores that were computed at several k against k, dashed what P = Q would give."""
+    ax = _axes(ax, (5.6, 4.0))
+    by_name: dict[str, list[Score]] = {}
+    for name, score in result.scores.items():
+        if score.k is not None:
+            by_name.setdefault(name.removesuffix(f"_k{score.k}"), []).append(score)
+    several = {name: scores for name, scores in by_name.items() if len(scores) > 1}
+    if not several:
+        raise InputError("no score was computed at several k; evaluate with score_k=[1, 3, 5, 10].")
+    for (name, scores), color in zip(several.items(), _colors(len(several)), strict=True):
+        ordered = sorted(scores, key=lambda score: score.k or 0)
+        ks = [score.k or 0 for score in ordered]
+        ax.plot(ks, [score.value for score in ordered], "o-", color=color, label=name, ms=4)
+        expected = [s.expected_if_equal for s in ordered if s.expected_if_equal is not None]
+        if len(expected) == len(ks):
+            ax.plot(ks, expected, ls="--", lw=1, color=color)
+    ax.set_xscale("log")
+    ax.set_xticks(sorted({k for scores in several.values() for k in (s.k for s in scores) if k}))
+    ax.xaxis.set_major_formatter("{x:.0f}")
+    ax.minorticks_off()
+    ax.set_xlabel("k: number of neighbours")
+    ax.set_ylabel("score (dashed: if P = Q)")
+    ax.legend(frameon=False, fontsize=8)
+    return ax
+
+
+def plot_scores(result: Evaluation, ax: "Axes | None" = None) -> "Axes":
+    """Draw scores that are shares as bars, with intervals, expected values and ceilings."""
+    shares = {name: score for name, score in result.scores.items() if 0 <= score.value <= 1.5}
+    if not shares:
+        raise InputError("no score of the result is a share that could be drawn.")
+    ax = _axes(ax, (5.6, 0.6 + 0.42 * len(shares)))
+    places = np.arange(len(shares))[::-1]
+    values = [score.value for score in shares.values()]
+    errors = np.array([_errors(score) or (0.0, 0.0) for score in shares.values()]).T.reshape(2, -1)
+    ax.barh(places, values, xerr=errors, color=COLORS[5], height=0.6, ecolor="0.2", capsize=2)
+    for place, score in zip(places, shares.values(), strict=True):
+        if score.expected_if_equal is not None:
+            _mark(ax, score.expected_if_equal, place, "black", "if P = Q")
+        if score.ceiling is not None:
+            _mark(ax, score.ceiling.perfect, place, COLORS[1], "real against real")
+    ax.set_yticks(places, list(shares))
+    ax.set_xlim(0, max(1.0, *ax.get_xlim()))
+    ax.set_xlabel("score")
+    handles, labels = ax.get_legend_handles_labels()
+    unique = dict(zip(labels, handles, strict=True))
+    if unique:
+        ax.legend(
+            list(unique.values()), list(unique), frameon=False, fontsize=8, loc="lower left",
+            bbox_to_anchor=(0, 1), ncols=2,
+        )  # fmt: skip
+    return ax
+
+
+def _mark(ax: "Axes", x: float, place: float, color: str, label: str) -> None:
+    ax.plot([x, x], [place - 0.38, place + 0.38], color=color, lw=2, label=label)
+
+
+def plot_realism(samples: Samples, ax: "Axes | None" = None) -> "Axes":
+    """Draw how realistic the generated samples are; left of 1 no real ball holds them."""
+    if "realism" not in samples.generated.columns:
+        raise InputError("samples have no realism; evaluate with a score that looks at neighbours.")
+    ax = _axes(ax, (5.6, 3.4))
+    realism = np.asarray(samples.generated["realism"], dtype=np.float64)
+    finite = realism[np.isfinite(realism) & (realism > 0)]
+    low, high = (finite.min(), finite.max() * 1.001) if len(finite) else (0.5, 2.0)
+    ax.hist(finite, np.geomspace(low, high, 50).tolist(), color=GENERATED)
+    ax.axvline(1, color="black", lw=1, ls="--")
+    ax.set_xscale("log", base=2)
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.set_xlabel("realism: radius of the real ball that reaches farthest, over the distance")
+    ax.set_ylabel("generated samples")
+    return ax
+
+
+def plot_modes(modes: Sequence[Mode], ax: "Axes | None" = None) -> "Axes":
+    """Draw the mass of each mode under real and generated, with intervals and what is wrong."""
+    if not modes:
+        raise InputError("there are no modes; evaluate with modes='auto'.")
+    ax = _axes(ax, (6.4, 0.9 + 0.5 * len(modes)))
+    places = np.arange(len(modes))[::-1]
+    for role, color, shift in (("real", REAL, 0.2), ("generated", GENERATED, -0.2)):
+        masses = np.array([getattr(mode, f"{role}_mass") for mode in modes])
+        ends = np.array([getattr(mode, f"{role}_interval") for mode in modes])
+        errors = np.maximum(np.stack([masses - ends[:, 0], ends[:, 1] - masses]), 0)
+        ax.barh(
+            places + shift, 100 * masses, height=0.38, color=color, label=role,
+            xerr=100 * errors, ecolor="0.2", capsize=2,
+        )  # fmt: skip
+    names = [f"{i + 1}: {mode.finding}" for i, mode in enumerate(modes)]
+    ax.set_yticks(places, names)
+    for tick, mode in zip(ax.get_yticklabels(), modes, strict=True):
+        tick.set_fontweight("normal" if mode.finding == "as it should be" else "bold")
+    ax.set_xlabel("share of samples in the mode, %")
+    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+    return ax
+
+
+def plot_map(
+    real: object, generated: object, samples: Samples | None = None, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw both sets in the plane of their two principal components.
+
+    Parameters
+    ----------
+    samples
+        Of the evaluation of both: then real samples that no generated one covers, and generated
+        ones that no real ball holds, stand out.
+    """
+    sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
+    check_same_features(*sets)
+    ax = _axes(ax, (5.6, 5.2))
+    rows = [side.rows.tile(0, len(side)).astype(np.float64) for side in sets]
+    plane = _principal_plane(np.concatenate(rows))
+    rng = np.random.default_rng(0)
+    for part, role, color, missing in zip(
+        rows, ("real", "generated"), (REAL, GENERATED), _missing(samples, rows), strict=True
+    ):
+        points = plane(part)
+        shown = rng.permutation(len(points))[:_MOST_ON_MAP]
+        for flag, marker, alpha, word in (
+            (False, ".", 0.35, {"real": "covered", "generated": "realistic"}[role]),
+            (True, "x", 0.9, {"real": "never generated", "generated": "unrealistic"}[role]),
+        ):
+            chosen = shown[missing[shown] == flag]
+            if len(chosen):
+                label = f"{role}, {word}" if samples is not None else role
+                x, y = points[chosen].T
+                ax.scatter(
+                    x, y, s=14, marker=marker, c=color, alpha=alpha, lw=0.7,
+                    label=label,
+                )  # fmt: skip
+    ax.set_xlabel("first principal component of both sets")
+    ax.set_ylabel("second principal component")
+    ax.legend(frameon=False, fontsize=8, markerscale=1.5)
+    return ax
+
+
+def _principal_plane(rows: NDArray[np.float64]) -> Any:
+    """Return a function from rows to their two principal components."""
+    mean = rows.mean(axis=0)
+    some = rows[np.random.default_rng(0).permutation(len(rows))[:_MOST_ON_MAP]] - mean
+    _, _, axes = np.linalg.svd(some, full_matrices=False)
+    axes = np.concatenate([axes, np.zeros((2, rows.shape[1]))])[:2]
+    return lambda part: (part - mean) @ axes.T
+
+
+def _missing(samples: Samples | None, rows: Sequence[NDArray[Any]]) -> list[NDArray[np.bool_]]:
+    """Which real samples no generated one covers, and which generated ones no real ball holds."""
+    if samples is None:
+        return [np.zeros(len(part), dtype=bool) for part in rows]
+    found = []
+    tables = (samples.real, "generated_in_ball_k"), (samples.generated, "real_balls_k")
+    for table, prefix in tables:
+        columns = sorted(
+            (name for name in table.columns if name.startswith(prefix)),
+            key=lambda name: int(name.removeprefix(prefix)),
+        )
+        if not columns:
+            raise InputError("samples do not tell who is covered; evaluate with coverage.")
+        found.append(np.asarray(table[columns[-1]]) == 0)
+    return found
+
+
+def _axes(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot as plt
+
+    _, ax = plt.subplots(figsize=size, layout="constrained")
+    return ax
+
+
+def _colors(n: int) -> list[str]:
+    return [COLORS[i % len(COLORS)] for i in range(n)]
+
+
+def _score(result: Evaluation, name: str) -> Score:
+    if name not in result.scores:
+        raise InputError(f"score {name!r} was not computed.")
+    return result.scores[name]
+
+
+def _errors(score: Score) -> tuple[float, float] | None:
+    """Lengths of an error bar to either side."""
+    if score.interval is None:
+        return None
+    low, high = score.interval
+    return max(score.value - low, 0.0), max(high - score.value, 0.0)
