@@ -18,8 +18,6 @@ __all__ = ["SUMMARIES", "CurveBand"]
 Floats = NDArray[np.float64]
 
 _N_GROUPS = 8
-_N_RATIOS = 17  # angles
-_LEAST_SHARE = 1.2  # over the number of splits
 _N_ANGLES = 61
 _N_DRAWS = 2000
 _LEAST_SIMULTANEOUS = 2.6 / 1.96  # times the pointwise z
@@ -42,9 +40,9 @@ class CurveBand:
     At the classifier that is best at λ, the variance of λ·fpr + fnr given the fit samples is V̄ =
     λ²fpr(1 − fpr)/n + fnr(1 − fnr)/m, averaged over the splits. Two random halves share half of
     their samples on average, so the mean over F splits has a variance of V̄·½(1 + 1/F), or less
-    where different splits choose different classifiers, which shows in the variance between them.
-    2λ²/n² + 2/m² allow for errors that no sample happened to show. Intervals are around the mean
-    over the splits at equal λ, and are about its expectation at this number of samples.
+    where different splits choose different classifiers. 2λ²/n² + 2/m² allow for errors that no
+    sample happened to show. Intervals are around the mean over the splits at equal λ, and are about
+    its expectation at this number of samples.
     """
 
     curves: tuple[PRCurve, ...]  # one a split
@@ -109,24 +107,7 @@ class CurveBand:
         n, m = self.n_evaluated, self.m_evaluated
         variance = np.mean([_variance(curve, lam, n, m) for curve in self.curves], axis=0)
         spare = 2 * (lam / n) ** 2 + 2 / m**2
-        return np.asarray(np.sqrt(variance * self._share_that_remains() + spare))
-
-    def _share_that_remains(self) -> float:
-        """Variance of the mean over the splits, in units of that of one.
-
-        1 − (1 − 1/F)·s²/V̄, s² the variance between F splits; the ratio is averaged over λ.
-        """
-        n_splits = len(self.curves)
-        lam = np.tan(np.linspace(0, np.pi / 2, _N_RATIOS + 2)[1:-1])
-        n, m = self.n_evaluated, self.m_evaluated
-        within = np.mean([_variance(curve, lam, n, m) for curve in self.curves], axis=0)
-        known = within > 0
-        if n_splits < 2 or not known.any():
-            return _shared(n_splits)
-        between = np.var([curve.at(lam).precision for curve in self.curves], axis=0, ddof=1)
-        ratios = between[known].sum() / within.sum(), np.mean(between[known] / within[known])
-        remains = 1 - (1 - 1 / n_splits) * float(np.mean(ratios))
-        return float(np.clip(remains, _LEAST_SHARE / n_splits, _shared(n_splits)))
+        return np.asarray(np.sqrt(variance * _shared(len(self.curves)) + spare))
 
     def at(self, trade_off: ArrayLike, *, simultaneous: bool = False) -> tuple[Any, Any]:
         """Lower and upper end of precision at each λ; divided by λ they are those of recall.
