@@ -16,7 +16,7 @@ from precall.errors import InputError
 from precall.evaluation import evaluate
 from precall.features import FeatureSet
 from precall.outputs import write_text
-from precall.results import Evaluation
+from precall.results import FORMAT_VERSION, Evaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,6 +78,7 @@ class Comparison:
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """Return all results and differences as a JSON document; write it if a path is given."""
         document = {
+            "format_version": FORMAT_VERSION,
             "results": {
                 name: json.loads(result.to_json()) for name, result in self.results.items()
             },

@@ -15,6 +15,7 @@ from precall.engines import Engine, Progress, n_threads
 from precall.errors import InputError
 from precall.estimators import Estimator, NeighborEstimator
 from precall.neighbors import CrossPlan, NeighborPlan
+from precall.progress import silent
 from precall.results import Evaluation, Protocol
 from precall.samples import Samples
 from precall.scores import Measured, Score, ScoreRequest
@@ -210,7 +211,7 @@ class Job:
     def score_only(self, sets: Sets) -> Mapping[str, Score]:
         """Compute the scores of other sets, without curves or intervals."""
         alone = replace(self, estimators=(), split=NoSplit(), confidence=None)
-        return alone.run(sets, lambda: _silent).scores
+        return alone.run(sets, lambda: silent).scores
 
     def _score(self, measured: Measured, next_progress: Callable[[], Progress]) -> dict[str, Score]:
         requests, scores = self.possible_scores(measured.sets), {}
@@ -246,10 +247,6 @@ class Job:
                 "python": platform.python_version(),
             },
         )
-
-
-def _silent(done: int, total: int) -> None:
-    """Report nothing."""
 
 
 def _one_line(estimator: Estimator) -> str:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from precall.engines import Progress
 
-__all__ = ["progress_bar"]
+__all__ = ["progress_bar", "silent"]
 
 
 @contextmanager
@@ -26,3 +26,7 @@ def progress_bar(n_parts: int, *, shown: bool) -> Iterator[Callable[[], Progress
             return report
 
         yield next_progress
+
+
+def silent(done: int, total: int) -> None:
+    """Report no progress."""

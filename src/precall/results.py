@@ -20,7 +20,7 @@ from precall.labels import ClassShare
 from precall.modes import Mode
 from precall.outputs import write_text
 from precall.samples import Samples
-from precall.score_tables import band_table, class_table, score_table, test_table
+from precall.score_tables import CURVE_HEADINGS, band_table, class_table, score_table, test_table
 from precall.scores import Ceiling, Score
 from precall.two_sample import TwoSampleTest
 from precall.uncertainty import Replicates
@@ -32,18 +32,6 @@ __all__ = ["FORMAT_VERSION", "Evaluation", "Protocol"]
 
 FORMAT_VERSION = 3
 _ROWS_SHOWN = 5
-
-_COLUMNS = {  # name in JSON -> heading of the table
-    "max_precision": "max\nprecision",
-    "max_recall": "max\nrecall",
-    "f_1_8": "F 1/8\n(precision)",
-    "f_8": "F 8\n(recall)",
-    "f_1": "F 1",
-    "median_precision": "median\nprecision",
-    "median_recall": "median\nrecall",
-    "area": "area",
-    "total_variation": "total\nvariation",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +202,9 @@ class Evaluation:
         rows = []
         for name, curve in named.items():
             described = _describe(curve)
-            rows.append([name, self._k(name), *(f"{described[column]:.4f}" for column in _COLUMNS)])
-        headings = ["curve", "k", *_COLUMNS.values()]
+            values = [f"{described[column]:.4f}" for column in CURVE_HEADINGS]
+            rows.append([name, self._k(name), *values])
+        headings = ["curve", "k", *CURVE_HEADINGS.values()]
         if tablefmt == "html":
             headings = [heading.replace("\n", " ") for heading in headings]
         align = ["left", *["right"] * (len(headings) - 1)]

@@ -2,14 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 
-from precall.bands import CurveBand
+from precall.bands import SUMMARIES, CurveBand
 from precall.curve import PRCurve
 from precall.labels import ClassShare
 from precall.scores import Ceiling, Score
 from precall.two_sample import TwoSampleTest
 
-__all__ = ["band_table", "class_table", "score_table", "test_table"]
+__all__ = ["CURVE_HEADINGS", "band_table", "class_table", "score_table", "test_table"]
 
+CURVE_HEADINGS = {  # name in JSON -> heading of a table
+    "max_precision": "max\nprecision",
+    "max_recall": "max\nrecall",
+    "f_1_8": "F 1/8\n(precision)",
+    "f_8": "F 8\n(recall)",
+    "f_1": "F 1",
+    "median_precision": "median\nprecision",
+    "median_recall": "median\nrecall",
+    "area": "area",
+    "total_variation": "total\nvariation",
+}
 _CLASSES_SIDE_BY_SIDE = 10
 
 
@@ -67,15 +78,7 @@ def class_table(
 
 def band_table(bands: Mapping[str, CurveBand], tablefmt: str) -> str:
     """One row a curve: the interval of each of its summaries."""
-    names = {
-        "f_1_8": "F 1/8\n(precision)",
-        "f_8": "F 8\n(recall)",
-        "f_1": "F 1",
-        "median_precision": "median\nprecision",
-        "median_recall": "median\nrecall",
-        "area": "area",
-        "total_variation": "total\nvariation",
-    }
+    names = {name: CURVE_HEADINGS[name] for name in CURVE_HEADINGS if name in SUMMARIES}
     confidence = next(iter(bands.values())).confidence
     rows = [
         [curve, *(_interval(band.summaries[name]) for name in names)]

@@ -15,7 +15,7 @@ from precall.errors import InputError, check_integer
 from precall.estimators import Estimator, as_estimator
 from precall.features import FeatureSet, Rows, check_same_features
 from precall.neighbors import NeighborPlan
-from precall.progress import progress_bar
+from precall.progress import progress_bar, silent
 from precall.split import CrossFit, NoSplit, Split, as_split
 from precall.weighing import Pool, Sets, Weigher
 
@@ -131,14 +131,10 @@ def _judge(sets: Sets, estimator: Estimator, split: Split, weigher: Weigher) -> 
     pool = Pool(sets)
     for number, fold in enumerate(split.folds(*sets, weigher.seed)):
         resolved.check(fold)
-        weighed = weigher.weigh({"": resolved}, fold, number, NeighborPlan(), lambda: _silent)
+        weighed = weigher.weigh({"": resolved}, fold, number, NeighborPlan(), lambda: silent)
         pool.add(resolved, weighed.estimators[""], fold, weighed.evidence[""])
     real, generated = (ratios[~np.isnan(ratios)] for ratios in pool.likelihood_ratios)
     return real, generated
-
-
-def _silent(done: int, total: int) -> None:
-    """Report nothing."""
 
 
 def _right(ratios: Floats, *, real: bool) -> Floats:

@@ -12,7 +12,7 @@ from precall.evidence import Evidence
 from precall.neighbors import Ball, NeighborPlan, NeighborStatistics
 from precall.split import Fold
 
-__all__ = ["Estimator", "NeighborEstimator", "Task"]
+__all__ = ["Estimator", "FeatureEstimator", "NeighborEstimator", "Task"]
 
 _FEWEST_TO_HALVE = 4
 
@@ -65,6 +65,25 @@ class Estimator(Protocol):
     def likelihood_ratio(self, evidence: Evidence, n: int, m: int) -> NDArray[np.float64]:
         """Read p/q at each sample off its evidence; n real and m generated samples were fitted."""
         ...
+
+
+class FeatureEstimator:
+    """An estimator that looks at features themselves, and asks an engine for nothing."""
+
+    __slots__ = ()
+
+    @property
+    def n_neighbors(self) -> None:
+        """Always ``None``: there is no k."""
+        return
+
+    def resolved(self, n_real: int, n_generated: int) -> Self:
+        """Nothing depends on the number of samples alone."""
+        return self
+
+    def needs(self) -> NeighborPlan:
+        """No neighbours are needed."""
+        return NeighborPlan()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.errors import InputError, check_integer
-from precall.estimators.base import Task
+from precall.estimators.base import FeatureEstimator, Task
 from precall.evidence import Evidence
 from precall.features import Rows
-from precall.neighbors import NeighborPlan
 from precall.parallel import single_threaded_libraries
 from precall.split import Fold
 
@@ -24,7 +23,7 @@ _FARTHEST = 1e6  # in units of the fit samples' reach
 
 
 @dataclass(frozen=True, slots=True)
-class Clusters:
+class Clusters(FeatureEstimator):
     """Cluster the fit samples of both classes and compare the two histograms over the clusters.
 
     Without a split this is the original: the exact curve of the two histograms, averaged at equal
@@ -55,22 +54,9 @@ class Clusters:
         check_integer("runs", self.runs, 1)
 
     @property
-    def n_neighbors(self) -> None:
-        """Always ``None``: there is no k."""
-        return
-
-    @property
     def n_repeats(self) -> int:
         """One a run."""
         return int(self.runs)
-
-    def resolved(self, n_real: int, n_generated: int) -> Self:
-        """Nothing depends on the data."""
-        return self
-
-    def needs(self) -> NeighborPlan:
-        """No neighbours are needed."""
-        return NeighborPlan()
 
     def check(self, fold: Fold) -> None:
         """Refuse more clusters than samples."""

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from precall.errors import InputError
-from precall.estimators.base import Task
+from precall.estimators.base import FeatureEstimator, Task
 from precall.evidence import Evidence
-from precall.neighbors import NeighborPlan
 from precall.split import Fold
 
 __all__ = ["HasLogDensity", "Likelihood"]
@@ -30,7 +29,7 @@ LogDensity = HasLogDensity | Callable[[NDArray[Any]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
-class Likelihood:
+class Likelihood(FeatureEstimator):
     """Compare the true densities: the best of all classifiers (003, Theorem 4).
 
     Parameters
@@ -51,19 +50,6 @@ class Likelihood:
                 raise InputError(
                     f"{name} must have a log_density method or be a function; got {density!r}."
                 )
-
-    @property
-    def n_neighbors(self) -> None:
-        """Always ``None``: there is no k."""
-        return
-
-    def resolved(self, n_real: int, n_generated: int) -> Self:
-        """Nothing depends on the data."""
-        return self
-
-    def needs(self) -> NeighborPlan:
-        """No neighbours are needed."""
-        return NeighborPlan()
 
     def check(self, fold: Fold) -> None:
         """Nothing is fitted."""

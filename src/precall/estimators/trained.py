@@ -3,17 +3,16 @@
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from precall.classifiers import READY_MADE, BestOf, log_odds, make_classifier
 from precall.errors import InputError
-from precall.estimators.base import Task
+from precall.estimators.base import FeatureEstimator, Task
 from precall.evidence import Evidence
 from precall.features import Rows
-from precall.neighbors import NeighborPlan
 from precall.split import Fold
 
 __all__ = ["Trained"]
@@ -25,7 +24,7 @@ _FEWEST_FOR_BEST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class Trained(FeatureEstimator):
     """Train a classifier on the fit samples, and let it weigh the evaluated ones (003 §5).
 
     By 003 Theorem 5 any classifier gives an upper bound, so a better one is a tighter curve. It
@@ -76,19 +75,6 @@ class Trained:
         if isinstance(self.estimator, str):
             return f"classifier_{self.estimator}"
         return f"classifier_{type(self.estimator).__name__.lower()}"
-
-    @property
-    def n_neighbors(self) -> None:
-        """Always ``None``: there is no k."""
-        return
-
-    def resolved(self, n_real: int, n_generated: int) -> Self:
-        """Nothing depends on the number of samples alone."""
-        return self
-
-    def needs(self) -> NeighborPlan:
-        """No neighbours are needed."""
-        return NeighborPlan()
 
     def check(self, fold: Fold) -> None:
         """Refuse to judge a classifier by the samples that it was trained on."""
