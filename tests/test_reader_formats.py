@@ -262,6 +262,14 @@ def test_forged_sizes_allocate_nothing(tmp_path, shape):
     check_refused(path, f"{path} is no sound .safetensors file: its header is longer")
 
 
+def test_an_archive_that_holds_more_than_it_promises(tmp_path):
+    """No more is unpacked than the header asks for, however much there is."""
+    path = tmp_path / "a.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("features.npy", forged_npy((2, 2)) + b"\0" * (100 * 2**20))
+    check_refused(path, f"{path} is damaged: its header promises 16 bytes of data, 16777216 were")
+
+
 def test_hdf5_that_promises_more_than_it_holds(tmp_path):
     path = tmp_path / "a.h5"
     with h5py.File(path, "w") as file:

@@ -46,19 +46,16 @@ def read_npz(place: Place) -> NDArray[Any]:
             info = archive.getinfo(members[place.choose(members)])
             with archive.open(info) as file:
                 header = read_header(place, file)
-                promised = info.file_size - file.tell()
-                if header.n_bytes != promised:
-                    raise place.refuse(
-                        f"is damaged: a header promises {header.n_bytes} bytes, the archive "
-                        f"{promised}."
-                    )
-                data = bytearray()
-                while chunk := file.read(_CHUNK):  # grows with what is there, not what is promised
+                data = bytearray()  # grows with what is there, and no further than is promised
+                while len(data) <= header.n_bytes and (chunk := file.read(_CHUNK)):
                     data += chunk
     except _UNSOUND as error:
         raise place.refuse(f"is no sound .npz archive: {error}.") from error
     if len(data) != header.n_bytes:
-        raise place.refuse(f"is truncated: {header.n_bytes} bytes promised, {len(data)} there.")
+        promised = header.n_bytes
+        raise place.refuse(
+            f"is damaged: its header promises {promised} bytes of data, {len(data)} were read."
+        )
     array = np.frombuffer(bytes(data), header.dtype).reshape(header.shape, order=header.order)
     return place.checked(array)
 
