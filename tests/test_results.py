@@ -25,6 +25,7 @@ def test_json_keeps_its_names(result):
         "protocol",
         "confidence",
         "modes",
+        "extremes",
         "warnings",
         "scores",
         "curves",
@@ -35,6 +36,13 @@ def test_json_keeps_its_names(result):
         "classes",
     ]
     assert list(document["curves"]) == ["ipr", "coverage", "knn", "parzen"]
+    worst = result.samples.worst_generated(24)
+    assert document["extremes"]["worst_generated"][0] == {
+        "row": int(worst["index"][0]),
+        "value": float(worst["realism"][0]),
+        "nearest": int(worst["nearest_real"][0]),
+    }
+    assert len(document["extremes"]["least_covered_real"]) == 24
     assert document["scores"]["density"] == {
         "value": result.scores["density"].value,
         "k": 5,
@@ -149,7 +157,7 @@ def test_infinity_is_a_word(result):
     [
         (
             lambda d: d.update(format_version=99),
-            "this result has format_version 99; this version of precall reads 3.",
+            "this result has format_version 99; this version of precall reads 4.",
         ),
         (lambda d: d.pop("curves"), "this is not a result of precall: KeyError('curves')."),
         (

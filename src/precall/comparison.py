@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from precall.bands import SUMMARIES
+from precall.documents import parse
 from precall.engines import choose_engine
 from precall.errors import InputError
 from precall.evaluation import evaluate
@@ -101,16 +102,8 @@ class Comparison:
     @classmethod
     def from_json(cls, source: str | PathLike[str]) -> Self:
         """Read a comparison back from a JSON document or from the path of one."""
-        text = str(source)
-        if not text.lstrip().startswith("{"):
-            try:
-                text = Path(source).read_text(encoding="utf-8")
-            except OSError as error:
-                raise InputError(
-                    f"cannot read a comparison from {text!r:.200}: {error}."
-                ) from error
+        document = parse(source)
         try:
-            document = json.loads(text)
             results = {
                 name: Evaluation.from_json(json.dumps(entry))
                 for name, entry in document["results"].items()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
+from precall.calls import python_call
 from precall.ceilings import with_ceiling
 from precall.conventions import as_convention
 from precall.engines import Engine, Progress, choose_engine
@@ -109,6 +110,7 @@ def evaluate(
     >>> result.scores["coverage"].value, round(result.scores["coverage"].expected_if_equal, 3)
     (0.807, 0.981)
     """
+    call = python_call(evaluate, locals())
     check_integer("seed", seed, 0)
     if threads is not None:
         check_integer("threads", threads, 1)
@@ -123,6 +125,7 @@ def evaluate(
         chosen,
         _as_confidence(confidence) if intervals else None,
         threads,
+        call,
     )
     sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
     check_same_features(*sets)

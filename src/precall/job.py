@@ -1,13 +1,13 @@
 """A job: the settled choices of one evaluation, and the road that its samples take."""
 
 import platform
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from precall.bands import CurveBand
+from precall.calls import one_line
 from precall.combination import best_curve
 from precall.conventions import Convention
 from precall.curve import PRCurve
@@ -43,6 +43,7 @@ class Job:
     convention: Convention
     confidence: float | None  # of intervals; None for no intervals
     threads: int | None
+    call: str  # that repeats it
 
     def resolved(self, sets: Sets) -> dict[str, Estimator]:
         """Name each curve's estimator, with every k settled."""
@@ -143,6 +144,7 @@ class Job:
             tests=self._tests(pools),
             bands=self._bands(pools),
             confidence=self.confidence,
+            extremes=samples.extremes(),
             replicates={name: blocks for name, (blocks, _) in replicates.items()},
             samples=samples,
         )
@@ -231,7 +233,7 @@ class Job:
             m=len(generated),
             d=real.n_features,
             dtype=_dtype(sets),
-            estimators={name: _one_line(estimator) for name, estimator in named.items()},
+            estimators={name: one_line(estimator) for name, estimator in named.items()},
             k={name: estimator.n_neighbors for name, estimator in named.items()},
             choices={name: tuple(pool.choices) for name, pool in pools.items() if pool.choices},
             split=str(self.split),
@@ -246,12 +248,8 @@ class Job:
                 "numpy": np.__version__,
                 "python": platform.python_version(),
             },
+            call=self.call,
         )
-
-
-def _one_line(estimator: Estimator) -> str:
-    """Its parameters, without the addresses of objects that have no name."""
-    return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(estimator).split()))
 
 
 def _dtype(sets: Sets) -> str:

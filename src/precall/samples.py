@@ -19,9 +19,26 @@ from precall.scores import Measured, ScoreRequest, Side
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SampleTable", "Samples", "check_sample_path"]
+__all__ = ["Extreme", "Extremes", "SampleTable", "Samples", "check_sample_path"]
 
 Column = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """A sample that is farther from the other class than others are."""
+
+    row: int
+    value: float  # realism of a generated sample, relative distance of a real one
+    nearest: int  # row of the nearest sample of the other class
+
+
+@dataclass(frozen=True, slots=True)
+class Extremes:
+    """The samples to look at first, the most extreme first."""
+
+    worst_generated: tuple[Extreme, ...] = ()
+    least_covered_real: tuple[Extreme, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,6 +154,16 @@ class Samples:
         """
         return self._extreme(self.real, "relative_distance", n, largest=True)
 
+    def extremes(self, n: int = 24) -> Extremes:
+        """Return both of these in short; empty where no score looked at neighbours."""
+        if "realism" not in self.generated.columns:
+            return Extremes()
+        worst, missed = self.worst_generated(n), self.least_covered_real(n)
+        return Extremes(
+            _in_short(worst, "realism", "nearest_real"),
+            _in_short(missed, "relative_distance", "nearest_generated"),
+        )
+
     def _extreme(self, table: SampleTable, by: str, n: int, *, largest: bool) -> SampleTable:
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
             raise InputError(f"n must be a positive integer; got {n!r}.")
@@ -148,6 +175,11 @@ class Samples:
         values = table[by]
         order = np.argsort(-values if largest else values, kind="stable")
         return table.rows(order[:n])
+
+
+def _in_short(table: SampleTable, value: str, nearest: str) -> tuple[Extreme, ...]:
+    columns = (table[name].tolist() for name in ("index", value, nearest))
+    return tuple(Extreme(*row) for row in zip(*columns, strict=True))
 
 
 def check_sample_path(path: Path, inputs: Iterable[Path] = ()) -> tuple[Path, Path]:

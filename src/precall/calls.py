@@ -1,0 +1,55 @@
+"""How a call looks in Python, so that it can be repeated."""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from os import PathLike
+
+__all__ = ["one_line", "python_call"]
+
+_NOT_IN_THE_RESULT = {"progress", "threads"}
+_SPELLED_OUT = str | int | float | None
+
+
+def python_call(function: Callable[..., object], given: Mapping[str, object]) -> str:
+    """Write the call of a function, less arguments at their defaults.
+
+    Parameters
+    ----------
+    given
+        The value of every argument. Arrays and the like stand under the argument's own name.
+
+    Examples
+    --------
+    >>> def evaluate(real, generated, *, seed=0): ...
+    >>> python_call(evaluate, {"real": "real.npy", "generated": object(), "seed": 1})
+    "precall.evaluate('real.npy', generated, seed=1)"
+    """
+    written = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        value = given[name]
+        if parameter.default is inspect.Parameter.empty:
+            written.append(_spelled(name, value))
+        elif name not in _NOT_IN_THE_RESULT and not _is_default(value, parameter.default):
+            written.append(f"{name}={_spelled(name, value)}")
+    return f"precall.{function.__name__}({', '.join(written)})"
+
+
+def one_line(thing: object) -> str:
+    """Return the parameters of a thing, without the addresses of objects that have no name."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(thing).split()))
+
+
+def _is_default(value: object, default: object) -> bool:
+    return value is default or (isinstance(value, _SPELLED_OUT | tuple) and value == default)
+
+
+def _spelled(name: str, value: object) -> str:
+    if isinstance(value, PathLike):
+        return repr(str(value))
+    if isinstance(value, list | tuple) and name == "estimators":
+        return f"[{', '.join(map(one_line, value))}]"
+    if isinstance(value, list | tuple) and all(isinstance(item, _SPELLED_OUT) for item in value):
+        return repr(list(value)) if len(value) < 100 else name
+    is_plain = isinstance(value, _SPELLED_OUT) or name in ("split", "engine")
+    return one_line(value) if is_plain else name

@@ -1,0 +1,39 @@
+from pathlib import Path
+
+import numpy as np
+
+import precall
+
+ROWS = np.random.default_rng(0).normal(size=(60, 3))
+
+
+def call(*args, **options):
+    return precall.evaluate(*args, **options).protocol.call
+
+
+def test_a_call_leaves_out_defaults():
+    assert call(ROWS, ROWS + 1) == "precall.evaluate(real, generated)"
+    assert call(ROWS, ROWS + 1, seed=0, threads=1) == "precall.evaluate(real, generated)"
+
+
+def test_a_call_can_be_repeated_word_for_word():
+    written = call(
+        ROWS, ROWS + 1, estimators=[precall.KNN(k=4), "ipr"], scores=("recall",), score_k=2,
+        split=precall.HoldOut(0.5), seed=7,
+    )  # fmt: skip
+    names = {name: getattr(precall, name) for name in ("KNN", "HoldOut")}
+    again = eval(written, {"precall": precall, "real": ROWS, "generated": ROWS + 1, **names})  # noqa: S307
+    assert again.protocol.call == written
+    assert list(again.curves) == ["knn", "ipr"]
+    assert (again.protocol.seed, list(again.scores)) == (7, ["recall"])
+
+
+def test_files_are_named_and_arrays_are_not(tmp_path):
+    path = tmp_path / "real.npy"
+    np.save(path, ROWS)
+    labels = (ROWS[:, 0] > 0).astype(int)
+    written = call(Path(path), ROWS + 1, labels_real=labels, estimators=[])
+    assert (
+        written
+        == f"precall.evaluate({str(path)!r}, generated, estimators=[], labels_real=labels_real)"
+    )
