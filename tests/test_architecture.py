@@ -11,6 +11,7 @@ ROAD = [
     "version",
     "errors",
     "parallel",
+    "calls",
     "tie_rules",
     "conventions",
     "outputs",
@@ -49,6 +50,7 @@ ROAD = [
     "diagnosis",
     "score_tables",
     "samples",
+    "documents",
     "results",
     "sample_size",
     "job",
@@ -56,10 +58,13 @@ ROAD = [
     "evaluation",
     "comparison",
     "report",
+    "experiments",
     "demo",
     "cli",
 ]
 OUTSIDE_THE_ROAD = {"__init__", "__main__"}
+# Methods of results that hand themselves over to the report, imported when called.
+DOORS = {("results", "report"), ("comparison", "report")}
 
 
 def room_of(path: Path) -> str:
@@ -92,7 +97,7 @@ def test_no_room_imports_from_below():
         room = room_of(path)
         if room in OUTSIDE_THE_ROAD:
             continue
-        below = set(ROAD[ROAD.index(room) + 1 :])
+        below = {r for r in ROAD[ROAD.index(room) + 1 :] if (room, r) not in DOORS}
         offences += [f"{path.relative_to(SOURCE)}: {r}" for r in imported_rooms(path) & below]
     assert offences == []
 

@@ -1,5 +1,6 @@
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -49,7 +50,11 @@ def test_json_on_stdout_is_alone(run, files):
     code, out, err = run("evaluate", *files, "--json", "-", "--seed", "3")
     assert code == 0
     result = precall.evaluate(*files, seed=3, intervals=True, modes="auto")
-    assert json.loads(out) == json.loads(result.to_json())
+    found, expected = json.loads(out), json.loads(result.to_json())
+    command = found["protocol"].pop("call")
+    assert command == shlex.join(["precall", "evaluate", *files, "--seed", "3"])
+    assert expected["protocol"].pop("call").startswith("precall.evaluate(")
+    assert found == expected
     assert err.startswith("200 real and 200 generated samples")
 
 
@@ -171,6 +176,113 @@ def test_convert_and_info(run, files, tmp_path):
         2,
         f"precall: file: cannot read {tmp_path / 'none.npy'}: No such file or directory.\n",
     )
+
+
+def test_the_command_of_a_result_repeats_it(run, files, tmp_path):
+    options = [
+        "--estimator",
+        "knn",
+        "--k",
+        "7",
+        "--no-modes",
+        "--score",
+        "recall",
+        "--score-k",
+        "2",
+    ]
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    assert run("evaluate", *files, *options, "--folds", "3", "--json", str(first))[0] == 0
+    _, *words = shlex.split(precall.Evaluation.from_json(first).protocol.call)
+    assert words == ["evaluate", *files, *options[:4], "--folds", "3", *options[5:], "--no-modes"]
+    assert run(*words, "--json", str(second))[0] == 0
+    assert first.read_text() == second.read_text()
+
+
+def test_html(run, files, tmp_path):
+    page = tmp_path / "report.html"
+    options = ["--estimator", "knn", "--estimator", "ipr", "--html", str(page)]
+    code, out, _ = run("evaluate", *files, *options)
+    assert (code, out.splitlines()[-1]) == (0, f"report: {page}")
+    assert "precall evaluate " in page.read_text()
+    code, out, err = run("evaluate", *files, *options, "--json", "-")
+    assert (code, json.loads(out)["format_version"]) == (0, 4)
+    assert f"report: {page}" in err
+
+
+def test_pictures_are_counted_before_the_work(run, files, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "precall.cli.evaluating.evaluate", lambda *_, **__: pytest.fail("worked in vain")
+    )
+    manifest = tmp_path / "pictures.txt"
+    manifest.write_text("a.png\nb.png\n")
+    with_pictures = ["evaluate", *files, "--images-generated", str(manifest)]
+    code, _, err = run(*with_pictures)
+    assert (code, err) == (2, "precall: pictures are shown on a page; add --html PATH.\n")
+    code, _, err = run(*with_pictures, "--html", str(tmp_path / "r.html"))
+    assert (code, err) == (
+        2,
+        f"precall: images of generated: {manifest} has 2 lines, but there are 200 samples; give "
+        "one for each row, in the order of the rows.\n",
+    )
+    code, _, err = run("evaluate", *files, "--html", files[0])
+    assert (code, err) == (2, f"precall: cannot write to {files[0]}: it is one of the inputs.\n")
+    models = [f"a={files[0]}", f"b={files[1]}"]
+    page = ["--html", str(tmp_path / "r.html")]
+    code, _, err = run("compare", files[0], *models, *page, "--images-generated", f"c={tmp_path}")
+    assert (code, err) == (2, "precall: there are pictures of 'c', but no such model.\n")
+    folder = ["--subsample", "--images-generated", f"a={tmp_path}"]
+    code, _, err = run("compare", files[0], *models, *page, *folder)
+    assert (code, err) == (
+        2,
+        "precall: --images-generated goes without --subsample, which leaves rows out.\n",
+    )
+
+
+def test_report_of_earlier_results(run, files, tmp_path):
+    one, other = tmp_path / "one.json", tmp_path / "other.json"
+    quick = ["--estimator", "knn", "--estimator", "ipr", "--no-modes"]
+    run("evaluate", *files, *quick, "--json", str(one))
+    run("evaluate", *files, *quick, "--k", "5", "--no-intervals", "--json", str(other))
+    page = tmp_path / "page.html"
+    code, out, err = run("report", str(one), "--out", str(page))
+    assert (code, out, err) == (0, f"report: {page}\n", "")
+    code, _, err = run("report", str(one), f"old={other}", "--out", str(page), "--title", "Both")
+    assert code == 0
+    text = page.read_text()
+    assert "<title>Both</title>" in text
+    for sentence in (
+        "The split differs (old: cross-fit 2, one: 4 times hold-out 0.5).",
+        "The k of the knn curve differs (old: 5, one: 14).",
+    ):
+        assert f"warning: {sentence}\n" in err
+        assert sentence in text
+
+
+def test_report_of_a_comparison(run, files, tmp_path):
+    models = [f"good={files[0]}", f"bad={files[1]}"]
+    document, page = tmp_path / "c.json", tmp_path / "page.html"
+    run("compare", files[0], *models, "--estimator", "knn", "--json", str(document), "--no-modes")
+    code, _, err = run("report", str(document), "--out", str(page))
+    assert (code, err) == (0, "")
+    assert "differences are clear of chance." in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("not json", "this is not a JSON document"),
+        ('{"format_version": 3}', "this result has format_version 3; this version"),
+        ('{"results": 3, "differences": []}', "this is not a comparison of precall"),
+        ("[1]", "this is not a result of precall: expected a JSON object."),
+    ],
+)
+def test_report_of_something_else(run, tmp_path, content, message):
+    path = tmp_path / "odd.json"
+    path.write_text(content)
+    code, _, err = run("report", str(path), "--out", str(tmp_path / "page.html"))
+    assert code == 2
+    assert err.startswith(f"precall: {message}")
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_compare(run, files, tmp_path):

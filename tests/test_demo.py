@@ -3,6 +3,7 @@
 import pytest
 from matplotlib import image
 
+from precall.comparison import Comparison
 from precall.demo import digit_generators, run_demo
 
 
@@ -27,7 +28,7 @@ def test_each_fails_in_its_own_way(demo):
     assert precision["drops 7, 8 and 9"] > 0.97
     assert recall["drops 7, 8 and 9"] < 0.85
     assert precision["invents blurs"] < 0.87
-    assert recall["invents blurs"] > 0.97
+    assert recall["invents blurs"] > 0.95
     # Re-weighting hardly shows at the extremes, but in the middle of the curve (000 §5.1).
     assert min(precision["re-weights"], recall["re-weights"]) > 0.95
     assert max(curves["re-weights"].median()) < 0.85
@@ -35,4 +36,11 @@ def test_each_fails_in_its_own_way(demo):
 
 def test_the_picture_is_there(demo):
     assert image.imread(demo.picture).shape == (780, 1440, 4)
-    assert all(path.exists() for path in demo.documents)
+
+
+def test_the_report_is_there(demo):
+    page = demo.report.read_text(encoding="utf-8")
+    assert "How four generators of digits fail" in page
+    assert page.count('src="data:image/png;base64,') > 100
+    assert "not made alike" not in page
+    assert Comparison.from_json(demo.document).dominated() == demo.comparison.dominated()

@@ -33,7 +33,22 @@ def test_dropped_and_invented():
     assert second == "At least 39.6 % of generated is unlike anything real."
 
 
+def test_a_little_is_dropped_or_invented():
+    little = PRCurve.from_histograms(real=[0.85, 0.15], generated=[1.0, 0.0])
+    assert sentences(little)[0] == (
+        "High precision, low recall: realistic, but a little of the data is missing."
+    )
+    assert sentences(little.swapped())[0] == (
+        "High recall, low precision: everything is covered, but some of it is unrealistic."
+    )
+
+
 def test_re_weighted():
+    curve = PRCurve.from_histograms(real=[0.9, 0.1], generated=[0.5, 0.5])
+    assert sentences(curve)[0] == (
+        "High precision and recall, but in the wrong proportions: some is over-produced, some "
+        "under-produced."
+    )
     curve = PRCurve.from_histograms(real=[0.9, 0.1], generated=[0.1, 0.9])
     assert "% of the mass is in the wrong proportion" in sentences(curve)[3]
 

@@ -134,9 +134,45 @@ class Comparison:
             for key, label in (("f_1_8", "F 1/8"), ("f_8", "F 8"))
         ]
         table = tabulate(rows, ["", *self.results], "simple", disable_numparse=True)
-        lines = [_verdict(a, b, self._between(a, b)) for a, b in combinations(self.results, 2)]
-        lines += [f"{a} is as good as {b} at every trade-off." for a, b in self.dominated()]
-        return "\n\n".join([title, table, "\n".join(lines)])
+        return "\n\n".join([title, table, "\n".join(self.verdicts())])
+
+    def verdicts(self, *, brief: bool = False) -> list[str]:
+        """Say in words which models differ, and which is as good as another everywhere.
+
+        Parameters
+        ----------
+        brief
+            Whether to count the differences instead of naming them.
+        """
+        describe = _count if brief else _verdict
+        pairs = combinations(self.results, 2) if self.differences else ()
+        lines = [describe(a, b, self._between(a, b)) for a, b in pairs]
+        return lines + [f"{a} is as good as {b} at every trade-off." for a, b in self.dominated()]
+
+    def to_html(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str | None = None,
+        images_real: object = None,
+        images_generated: Mapping[str, object] | None = None,
+    ) -> None:
+        """Write a page about all models; see :meth:`precall.Evaluation.to_html`.
+
+        Parameters
+        ----------
+        images_generated
+            Pictures of the generated samples, by model.
+        """
+        from precall.report.page import Pictures, write_page
+
+        write_page(
+            path,
+            self.results,
+            title=title,
+            differences=self.differences,
+            pictures=Pictures(images_real, images_generated),
+        )
 
     def _between(self, first: str, second: str) -> list[Difference]:
         return [d for d in self.differences if (d.first, d.second) == (first, second)]
@@ -278,6 +314,12 @@ def _verdict(first: str, second: str, differences: Sequence[Difference]) -> str:
     n_unclear = sum(d.interval is not None and not d.is_clear for d in differences)
     chance = f"; {n_unclear} differences may be chance" if n_unclear else ""
     return f"{first} less {second}: {', '.join(clear) or 'nothing clear'}{chance}."
+
+
+def _count(first: str, second: str, differences: Sequence[Difference]) -> str:
+    n_clear = sum(d.is_clear for d in differences)
+    n_known = sum(d.interval is not None for d in differences)
+    return f"{first} and {second}: {n_clear} of {n_known} differences are clear of chance."
 
 
 def _difference(entry: Any) -> Difference:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from precall.comparison import Comparison, compare
 from precall.errors import PrecallWarning
-from precall.evaluation import evaluate
 from precall.outputs import replacing
 from precall.results import Evaluation
 
@@ -29,9 +29,15 @@ _SIDE = 8
 class Demo:
     """What the demonstration found, and the files it left."""
 
-    results: Mapping[str, Evaluation]
+    comparison: Comparison
     picture: Path
-    documents: tuple[Path, ...]
+    document: Path
+    report: Path
+
+    @property
+    def results(self) -> Mapping[str, Evaluation]:
+        """By generator."""
+        return self.comparison.results
 
     @property
     def n_real(self) -> int:
@@ -62,10 +68,10 @@ class Demo:
 def digit_generators(seed: int = 0) -> tuple[Images, dict[str, Images]]:
     """Return real handwritten digits, and what four imagined generators would make of them.
 
-    scikit-learn carries 1 797 scans. Half of them are real; the generators draw on the other half,
-    so that none can copy. ``perfect`` shows all of it, ``drops 7, 8 and 9`` never draws these
-    digits, ``invents blurs`` replaces three in ten by a blend of two different digits, and
-    ``re-weights`` draws four even digits out of five and one odd digit out of five.
+    scikit-learn carries 1 797 scans. A third of them are real; the generators draw on the rest, as
+    many each, so that none can copy. ``perfect`` shows what is there, ``drops 7, 8 and 9`` never
+    draws these digits, ``invents blurs`` replaces three in ten by a blend of two different digits,
+    and ``re-weights`` draws four even digits out of five and one odd digit out of five.
     """
     from sklearn.datasets import load_digits
 
@@ -73,8 +79,8 @@ def digit_generators(seed: int = 0) -> tuple[Images, dict[str, Images]]:
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(images))
     images, labels = images[order].astype(np.float32), labels[order]
-    half = len(images) // 2
-    real, pool, digit = images[:half], images[half:], labels[half:]
+    third = len(images) // 3
+    real, pool, digit = images[:third], images[third:], labels[third:]
 
     blurred = pool.copy()
     chosen = rng.choice(len(pool), size=round(0.3 * len(pool)), replace=False)
@@ -83,32 +89,40 @@ def digit_generators(seed: int = 0) -> tuple[Images, dict[str, Images]]:
         blurred[i] = (pool[i] + pool[other]) / 2
 
     kept = rng.random(len(pool)) < np.where(digit % 2 == 0, 0.8, 0.2)
-    return real, {
+    generators = {
         "perfect": pool,
         "drops 7, 8 and 9": pool[digit < 7],
         "invents blurs": blurred,
         "re-weights": pool[kept],
     }
+    as_many = min(map(len, generators.values()))  # in random order, so that the first will do
+    return real, {name: drawn[:as_many] for name, drawn in generators.items()}
 
 
 def run_demo(folder: Path, *, progress: bool = False) -> Demo:
-    """Evaluate every generator, write one JSON document each and a picture of all curves."""
+    """Compare the generators; write a report, a JSON document and a picture of all curves."""
     folder.mkdir(parents=True, exist_ok=True)
     real, generators = digit_generators()
-    results = {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrecallWarning)  # few samples: each document says so
-        for name, generated in generators.items():
-            results[name] = evaluate(real, generated, progress=progress)
-    documents = []
-    for name, result in results.items():
-        documents.append(folder / f"{name.replace(', ', '-').replace(' ', '-')}.json")
-        result.to_json(documents[-1])
-    picture = folder / "curves.png"
-    figure = _draw(results, generators)
-    with replacing(picture) as temporary:
+        warnings.simplefilter("ignore", PrecallWarning)  # few samples: the report says so
+        comparison = compare(real, generators, modes="auto", progress=progress)
+    demo = Demo(comparison, folder / "curves.png", folder / "demo.json", folder / "report.html")
+    comparison.to_json(demo.document)
+    comparison.to_html(
+        demo.report,
+        title="How four generators of digits fail",
+        images_real=_pixels(real),
+        images_generated={name: _pixels(drawn) for name, drawn in generators.items()},
+    )
+    figure = _draw(comparison.results, generators)
+    with replacing(demo.picture) as temporary:
         figure.savefig(temporary, dpi=150)
-    return Demo(results, picture, tuple(documents))
+    return demo
+
+
+def _pixels(images: Images) -> Images:
+    """Dark ink on white, from 0 to 1."""
+    return 1 - images.reshape(-1, _SIDE, _SIDE) / 16
 
 
 def _draw(results: Mapping[str, Evaluation], generators: Mapping[str, Images]) -> "Figure":

@@ -62,12 +62,19 @@ def diagnose(findings: Findings) -> list[str]:
 def _overall(precision: float, recall: float, overlap: float) -> str:
     """The quadrant of 004."""
     good, bad = 0.9, 0.8
-    if min(precision, recall) >= good and overlap >= good:
-        return "The two distributions are hard to tell apart."
-    if precision >= good and recall < bad:
-        return "High precision, low recall: realistic, but part of the data is missing."
-    if recall >= good and precision < bad:
-        return "High recall, low precision: everything is covered, but much is unrealistic."
+    if min(precision, recall) >= good:
+        if overlap >= good:
+            return "The two distributions are hard to tell apart."
+        return (
+            "High precision and recall, but in the wrong proportions: some is over-produced, some "
+            "under-produced."
+        )
+    if precision >= good:
+        part = "part of the data is missing" if recall < bad else "a little of the data is missing"
+        return f"High precision, low recall: realistic, but {part}."
+    if recall >= good:
+        part = "much" if precision < bad else "some of it"
+        return f"High recall, low precision: everything is covered, but {part} is unrealistic."
     if max(precision, recall) < bad:
         return "Low precision and low recall: unrealistic, and part of the data is missing."
     return "Real and generated are clearly different, yet neither is far outside the other."

@@ -190,6 +190,27 @@ class Evaluation:
         _check_types(result)
         return result
 
+    def to_html(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str | None = None,
+        images_real: object = None,
+        images_generated: object = None,
+    ) -> None:
+        """Write a page to look at and to send: one file that needs no network.
+
+        Parameters
+        ----------
+        images_real, images_generated
+            Pictures of the samples in the order of the rows, to show the extreme ones: a folder, a
+            text file with one path a line, or an array (n, height, width) or (n, height, width, 3).
+        """
+        from precall.report.page import Pictures, write_page
+
+        pictures = Pictures(images_real, {"model": images_generated})
+        write_page(path, {"model": self}, title=title, pictures=pictures)
+
     def diagnosis(self) -> list[str]:
         """Say in words what is invented, dropped and re-weighted, and which modes are."""
         p = self.protocol
@@ -288,5 +309,20 @@ def _check_types(result: Evaluation) -> None:
         raise TypeError("protocol.k must hold integers")
     if not isinstance(protocol.call, str):
         raise TypeError("protocol.call must be text")
+    _check_rows(result)
     if not all(type(n) is int for n in (protocol.n, protocol.m, protocol.d, protocol.seed)):
         raise TypeError("n, m, d and seed must be integers")
+
+
+def _check_rows(result: Evaluation) -> None:
+    """Check that the samples that are named exist."""
+    extremes, modes = result.extremes, result.modes
+    real = [sample.row for sample in extremes.least_covered_real]
+    real += [sample.nearest for sample in extremes.worst_generated]
+    real += [row for mode in modes for row in mode.nearest_real]
+    generated = [sample.row for sample in extremes.worst_generated]
+    generated += [sample.nearest for sample in extremes.least_covered_real]
+    generated += [row for mode in modes for row in mode.nearest_generated]
+    for rows, n in ((real, result.protocol.n), (generated, result.protocol.m)):
+        if not all(0 <= row < n for row in rows):
+            raise ValueError("a row of a sample is out of range")

@@ -1,5 +1,8 @@
 """Pictures: what is in them, and that every axis says what it means."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
@@ -102,3 +105,22 @@ def test_map(result):
         "generated, unrealistic",
     ]
     assert legend(report.plot_map(REAL[:, :1], GENERATED[:, :1])) == ["real", "generated"]
+
+
+def test_a_map_by_neighbours(monkeypatch):
+    class FirstTwo:
+        def __init__(self, **_): ...
+
+        def fit_transform(self, rows):
+            return rows[:, :2]
+
+    monkeypatch.setitem(sys.modules, "umap", SimpleNamespace(UMAP=FirstTwo))
+    ax = report.plot_map(REAL, GENERATED, method="umap")
+    assert ax.get_xlabel() == "UMAP of both sets, first coordinate"
+    drawn = np.asarray(ax.collections[0].get_offsets())
+    assert sorted(drawn[:, 0]) == pytest.approx(sorted(REAL[:, 0]))
+    monkeypatch.setitem(sys.modules, "umap", None)
+    with pytest.raises(ImportError, match="pip install umap-learn"):
+        report.plot_map(REAL, GENERATED, method="umap")
+    with pytest.raises(precall.InputError, match="method must be 'pca' or 'umap'; got 'tsne'"):
+        report.plot_map(REAL, GENERATED, method="tsne")

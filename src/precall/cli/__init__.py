@@ -13,6 +13,7 @@ from precall.cli.other_commands import (
     info_command,
     test_command,
 )
+from precall.cli.reporting import report_command
 from precall.errors import InputError, PrecallWarning
 from precall.version import __version__
 
@@ -34,6 +35,7 @@ def _cli(context: click.Context) -> None:
 for _command in (
     evaluate_command,
     compare_command,
+    report_command,
     test_command,
     frechet_command,
     convert_command,

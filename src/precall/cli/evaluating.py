@@ -1,18 +1,22 @@
 """The commands evaluate and compare."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from precall.cli.command_line import remembering_command
 from precall.cli.options import (
     K,
     Neighbors,
     check_outputs,
+    check_pictures,
     chosen_scores,
     chosen_split,
     named_estimator,
     named_files,
+    output_options,
 )
 from precall.comparison import compare
 from precall.conventions import CONVENTIONS
@@ -109,11 +113,12 @@ __all__ = ["compare_command", "evaluate_command"]
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of all chance.")
 @click.option("--engine", default="auto", show_default=True, help="Engine that measures.")
 @click.option("--threads", type=int, help="Number of threads. [default: one a core]")
+@output_options
 @click.option(
-    "--json",
-    "json_path",
-    metavar="PATH|-",
-    help="Write the result as JSON to a file, or to standard output alone.",
+    "--images-generated",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="DIR|MANIFEST",
+    help="Pictures of GENERATED, likewise.",
 )
 @click.option(
     "--samples",
@@ -146,6 +151,9 @@ def evaluate_command(
     engine: str,
     threads: int | None,
     json_path: str | None,
+    html_path: Path | None,
+    images_real: Path | None,
+    images_generated: Path | None,
     samples_path: Path | None,
 ) -> None:
     """Compare GENERATED samples with REAL ones, both files of features (samples x features).
@@ -156,13 +164,16 @@ def evaluate_command(
 
     \b
     Example:
+      precall evaluate real.npy generated.npy --html report.html
       precall evaluate real.npy generated.npy --estimator coverage --k 100 --json result.json
     """
     if estimators and not curves:
         raise click.UsageError("--estimator goes without --no-curves.")
     given = (real, generated, labels_real, labels_generated, held_out)
     inputs = [path for path in given if path]
-    check_outputs(json_path, samples_path, inputs)
+    check_outputs(json_path, html_path, samples_path, inputs)
+    pictures = {"real": images_real, "generated": images_generated}
+    check_pictures(html_path, pictures, {"real": real, "generated": generated})
     chosen = (estimators or NEIGHBOR_ESTIMATORS) if curves else ()
     result = evaluate(
         real,
@@ -183,6 +194,7 @@ def evaluate_command(
         threads=threads,
         progress=sys.stderr.isatty(),
     )
+    result = remembering_command(result)
     if json_path not in (None, "-"):
         result.to_json(json_path)
     words = "\n".join(result.diagnosis()) if curves or modes else ""
@@ -191,6 +203,9 @@ def evaluate_command(
         click.echo(result.to_json(), nl=False)
     if samples_path is not None and result.samples is not None:
         result.samples.write(samples_path)
+    if html_path is not None:
+        result.to_html(html_path, images_real=images_real, images_generated=images_generated)
+        click.echo(f"\nreport: {html_path}", err=json_path == "-")
 
 
 @click.command("compare")
@@ -210,8 +225,20 @@ def evaluate_command(
     is_flag=True,
     help="Take random subsets where models have unequal numbers of samples.",
 )
+@click.option(
+    "--modes/--no-modes",
+    default=True,
+    show_default=True,
+    help="Look for modes that are dropped, invented, over- or under-produced.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of all chance.")
-@click.option("--json", "json_path", metavar="PATH|-", help="Write everything as JSON.")
+@output_options
+@click.option(
+    "--images-generated",
+    multiple=True,
+    metavar="NAME=DIR",
+    help="Pictures of a model's samples, likewise; may be repeated.",
+)
 def compare_command(
     real: Path,
     models: tuple[str, ...],
@@ -219,17 +246,28 @@ def compare_command(
     scores: tuple[str, ...],
     confidence: float,
     subsample: bool,
+    modes: bool,
     seed: int,
     json_path: str | None,
+    html_path: Path | None,
+    images_real: Path | None,
+    images_generated: tuple[str, ...],
 ) -> None:
     """Compare several models with REAL samples, and with each other.
 
     \b
     Example:
-      precall compare real.npy gan=gan.npy diffusion=diffusion.npy
+      precall compare real.npy gan=gan.npy diffusion=diffusion.npy --html models.html
     """
     files = named_files(models)
-    check_outputs(json_path, None, [real, *files.values()])
+    folders = named_files(images_generated)
+    if folders and subsample:
+        raise click.UsageError(
+            "--images-generated goes without --subsample, which leaves rows out."
+        )
+    check_outputs(json_path, html_path, None, [real, *files.values()])
+    check_pictures(html_path, {"real": images_real}, {"real": real})
+    check_pictures(html_path, folders, files)
     found = compare(
         real,
         files,
@@ -237,11 +275,17 @@ def compare_command(
         scores=chosen_scores(scores),
         confidence=confidence,
         subsample=subsample,
+        modes="auto" if modes else None,
         seed=seed,
         progress=sys.stderr.isatty(),
     )
+    results = {name: remembering_command(result) for name, result in found.results.items()}
+    found = replace(found, results=results)
     if json_path not in (None, "-"):
         found.to_json(json_path)
     click.echo(repr(found), err=json_path == "-")
     if json_path == "-":
         click.echo(found.to_json(), nl=False)
+    if html_path is not None:
+        found.to_html(html_path, images_real=images_real, images_generated=folders)
+        click.echo(f"\nreport: {html_path}", err=json_path == "-")

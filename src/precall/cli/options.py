@@ -1,12 +1,15 @@
 """What options mean, and refusals that need no reading of files."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
 import click
 
 from precall.estimators import NEIGHBOR_ESTIMATORS, Estimator, as_estimator
+from precall.features import FeatureSet
 from precall.outputs import check_target
+from precall.report.thumbnails import as_thumbnails
 from precall.samples import check_sample_path
 from precall.split import CoinFlip, CrossFit, HoldOut, NoSplit, Split
 
@@ -14,10 +17,12 @@ __all__ = [
     "K",
     "Neighbors",
     "check_outputs",
+    "check_pictures",
     "chosen_scores",
     "chosen_split",
     "named_estimator",
     "named_files",
+    "output_options",
 ]
 
 K = int | Literal["sqrt", "cv"]
@@ -55,14 +60,66 @@ def named_estimator(name: str, k: K) -> Estimator:
     return NEIGHBOR_ESTIMATORS[name](k) if name in NEIGHBOR_ESTIMATORS else as_estimator(name)
 
 
-def check_outputs(json_path: str | None, samples_path: Path | None, inputs: list[Path]) -> None:
+def output_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that name files to write, and what pictures to put into the page."""
+    options = (
+        click.option(
+            "--json",
+            "json_path",
+            metavar="PATH|-",
+            help="Write everything as JSON to a file, or to standard output alone.",
+        ),
+        click.option(
+            "--html",
+            "html_path",
+            type=click.Path(path_type=Path),
+            metavar="PATH",
+            help="Write a page to look at: one file, no network.",
+        ),
+        click.option(
+            "--images-real",
+            type=click.Path(path_type=Path, exists=True),
+            metavar="DIR|MANIFEST",
+            help="Pictures of REAL for the page: a folder, whose order of names is that of the "
+            "rows, or a text file with one path a line.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def check_outputs(
+    json_path: str | None,
+    html_path: Path | None,
+    samples_path: Path | None,
+    inputs: list[Path],
+) -> None:
     """Refuse, before any work is done, what could not be written or would overwrite an input."""
-    if json_path is not None and json_path != "-":
-        check_target(Path(json_path), inputs)
-    if samples_path is not None:
-        tables = check_sample_path(samples_path, inputs)
-        if json_path is not None and Path(json_path) in tables:
-            raise click.UsageError("--json and --samples would write the same file.")
+    json_file = None if json_path in (None, "-") else Path(json_path or "")
+    samples = () if samples_path is None else check_sample_path(samples_path, inputs)
+    for path in (json_file, html_path):
+        if path is not None:
+            check_target(path, inputs)
+    named = {"--json": json_file, "--html": html_path}
+    for option, path in named.items():
+        if path is not None and path in samples:
+            raise click.UsageError(f"{option} and --samples would write the same file.")
+    if json_file is not None and json_file == html_path:
+        raise click.UsageError("--json and --html would write the same file.")
+
+
+def check_pictures(
+    html_path: Path | None, pictures: Mapping[str, Path | None], files: Mapping[str, Path]
+) -> None:
+    """Refuse pictures without a page, or as many as there are not samples."""
+    given = {name: path for name, path in pictures.items() if path is not None}
+    if given and html_path is None:
+        raise click.UsageError("pictures are shown on a page; add --html PATH.")
+    for name, path in given.items():
+        if name not in files:
+            raise click.UsageError(f"there are pictures of {name!r}, but no such model.")
+        as_thumbnails(path, len(FeatureSet.of(files[name], name)), f"images of {name}")
 
 
 def chosen_scores(names: tuple[str, ...]) -> tuple[str, ...] | str | None:

@@ -112,7 +112,7 @@ def info_command(file: str) -> None:
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("precall-demo"),
     show_default=True,
-    help="Folder for the picture and the results.",
+    help="Folder for the report, the picture and the results.",
 )
 def demo_command(out: Path) -> None:
     """Evaluate four generators of handwritten digits, each failing in its own way.
@@ -127,6 +127,7 @@ def demo_command(out: Path) -> None:
         f"{demo}\n\n"
         "Precision falls where a generator invents, recall where it drops; the medians fall where "
         "it re-weights.\n"
-        f"Results: {', '.join(map(str, demo.documents))}\n"
-        f"Picture: {demo.picture}"
+        f"Results: {demo.document}\n"
+        f"Picture: {demo.picture}\n"
+        f"Report:  {demo.report} (open it in a browser)"
     )

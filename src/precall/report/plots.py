@@ -4,7 +4,7 @@ Every function draws on given axes, or on new ones, and returns them.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -234,52 +234,79 @@ def plot_modes(modes: Sequence[Mode], ax: "Axes | None" = None) -> "Axes":
 
 
 def plot_map(
-    real: object, generated: object, samples: Samples | None = None, ax: "Axes | None" = None
+    real: object,
+    generated: object,
+    samples: Samples | None = None,
+    ax: "Axes | None" = None,
+    *,
+    method: Literal["pca", "umap"] = "pca",
 ) -> "Axes":
-    """Draw both sets in the plane of their two principal components.
+    """Draw both sets in a plane.
 
     Parameters
     ----------
     samples
         Of the evaluation of both: then real samples that no generated one covers, and generated
         ones that no real ball holds, stand out.
+    method
+        ``"pca"``, the two principal components of both sets, or ``"umap"``, which keeps neighbours
+        together but no distances (needs umap-learn).
     """
+    if method not in ("pca", "umap"):
+        raise InputError(f"method must be 'pca' or 'umap'; got {method!r}.")
     sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
     check_same_features(*sets)
     ax = _axes(ax, (5.6, 5.2))
     rows = [side.rows.tile(0, len(side)).astype(np.float64) for side in sets]
-    plane = _principal_plane(np.concatenate(rows))
     rng = np.random.default_rng(0)
-    for part, role, color, missing in zip(
-        rows, ("real", "generated"), (REAL, GENERATED), _missing(samples, rows), strict=True
+    chosen_rows = [rng.permutation(len(part))[:_MOST_ON_MAP] for part in rows]
+    drawn = [part[chosen] for part, chosen in zip(rows, chosen_rows, strict=True)]
+    places = (_principal_plane if method == "pca" else _neighbor_plane)(np.concatenate(drawn))
+    for points, role, color, missing in zip(
+        np.split(places, [len(drawn[0])]),
+        ("real", "generated"),
+        (REAL, GENERATED),
+        [of[chosen] for of, chosen in zip(_missing(samples, rows), chosen_rows, strict=True)],
+        strict=True,
     ):
-        points = plane(part)
-        shown = rng.permutation(len(points))[:_MOST_ON_MAP]
         for flag, marker, alpha, word in (
             (False, ".", 0.35, {"real": "covered", "generated": "realistic"}[role]),
             (True, "x", 0.9, {"real": "never generated", "generated": "unrealistic"}[role]),
         ):
-            chosen = shown[missing[shown] == flag]
-            if len(chosen):
+            if (missing == flag).any():
                 label = f"{role}, {word}" if samples is not None else role
-                x, y = points[chosen].T
+                x, y = points[missing == flag].T
                 ax.scatter(
                     x, y, s=14, marker=marker, c=color, alpha=alpha, lw=0.7,
                     label=label,
                 )  # fmt: skip
-    ax.set_xlabel("first principal component of both sets")
-    ax.set_ylabel("second principal component")
+    names = {
+        "pca": ("first principal component of both sets", "second principal component"),
+        "umap": ("UMAP of both sets, first coordinate", "second coordinate"),
+    }
+    ax.set_xlabel(names[method][0])
+    ax.set_ylabel(names[method][1])
     ax.legend(frameon=False, fontsize=8, markerscale=1.5)
     return ax
 
 
-def _principal_plane(rows: NDArray[np.float64]) -> Any:
-    """Return a function from rows to their two principal components."""
-    mean = rows.mean(axis=0)
-    some = rows[np.random.default_rng(0).permutation(len(rows))[:_MOST_ON_MAP]] - mean
-    _, _, axes = np.linalg.svd(some, full_matrices=False)
+def _principal_plane(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the two principal components of each row."""
+    centred = rows - rows.mean(axis=0)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
     axes = np.concatenate([axes, np.zeros((2, rows.shape[1]))])[:2]
-    return lambda part: (part - mean) @ axes.T
+    return np.asarray(centred @ axes.T)
+
+
+def _neighbor_plane(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a place in the plane for each row that keeps neighbours together."""
+    try:
+        from umap import UMAP
+    except ImportError as error:
+        raise ImportError(
+            "method='umap' needs umap-learn. Install it with: pip install umap-learn"
+        ) from error
+    return np.asarray(UMAP(random_state=0, n_jobs=1).fit_transform(rows), np.float64)
 
 
 def _missing(samples: Samples | None, rows: Sequence[NDArray[Any]]) -> list[NDArray[np.bool_]]:

@@ -1,0 +1,74 @@
+"""Rows of experiments as tables, and a page of all that is finished."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from precall.experiments.experiment import PAPERS, Row
+from precall.experiments.running import Outcome
+
+__all__ = ["page", "row_table"]
+
+
+def row_table(rows: Sequence[Row], tablefmt: str = "simple") -> str:
+    """Set the published beside ours."""
+    from tabulate import tabulate
+
+    cells = [
+        [
+            row.what,
+            _shown(row.published),
+            _shown(row.ours) + ("" if row.spread is None else f" ± {row.spread:.3f}"),
+            "" if row.difference is None else f"{row.difference:+.3f}",
+            row.verdict,
+            row.note,
+        ]
+        for row in rows
+    ]
+    headings = ["", "published", "ours", "difference", "verdict", "note"]
+    if not any(row.note for row in rows):
+        cells, headings = [row[:-1] for row in cells], headings[:-1]
+    align = ["left", "right", "right", "right", "left", "left"][: len(headings)]
+    return tabulate(cells, headings, tablefmt, colalign=align, disable_numparse=True)
+
+
+def page(outcomes: Sequence[Outcome]) -> str:
+    """Write a page in Markdown with the figure and the table of every experiment."""
+    parts = [
+        "# The papers, number by number",
+        "Written by `precall reproduce`. *agrees* and *differs* compare with a published number, "
+        "*holds* and *fails* test a claim that is made in words, *new* is a number that no paper "
+        "has; ± is the standard deviation over repetitions.",
+        "\n".join(f"* {number}: {title}" for number, title in PAPERS.items()),
+        *(_section(outcome) for outcome in outcomes),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(outcome: Outcome) -> str:
+    experiment = outcome.experiment
+    size = "quick" if outcome.size.quick else "full"
+    return "\n\n".join(
+        [
+            f"## {experiment.name}: {experiment.title}",
+            f"{experiment.where}. `precall reproduce {experiment.name}"
+            f"{' --quick' * outcome.size.quick}`, {size} size, seed {outcome.seed}, "
+            f"{_duration(outcome.seconds)} on two cores.",
+            f"![{experiment.title}]({outcome.figure.name})",
+            f"*{experiment.caption}*",
+            row_table([_escaped(row) for row in outcome.rows], "github"),
+        ]
+    )
+
+
+def _escaped(row: Row) -> Row:
+    return replace(row, what=row.what.replace("|", "\\|"), note=row.note.replace("|", "\\|"))
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _shown(value: float | str | None) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else f"{value:.3f}"

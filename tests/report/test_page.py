@@ -1,0 +1,188 @@
+"""The page: everything is in it, hostile names stay text, and it needs nothing from outside."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import precall
+from precall.report.page import Pictures, render_page
+from precall.report.protocols import protocol_differences
+from precall.report.view import score_table, summary_table
+
+RNG = np.random.default_rng(0)
+REAL, GENERATED = RNG.normal(0, 1, (300, 5)), RNG.normal(0.6, 1, (250, 5))
+HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)"> & {{ 7*7 }}'
+
+
+class Elements(HTMLParser):
+    """Collects the elements of a page and the text of its tables."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.text, self._skipped = [], [], False
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self._skipped = tag in ("script", "style")
+
+    def handle_endtag(self, tag):
+        self._skipped = self._skipped and tag not in ("script", "style")
+
+    def handle_data(self, data):
+        if not self._skipped and data.strip():
+            self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def result():
+    return precall.evaluate(
+        REAL,
+        GENERATED,
+        estimators=["knn", "coverage"],
+        intervals=True,
+        modes=4,
+        ceiling=True,
+        labels_real=np.where(REAL[:, 0] > 0, HOSTILE, "b"),
+    )
+
+
+@pytest.fixture(scope="module")
+def page(result):
+    return render_page({"model": result})
+
+
+def data_of(page):
+    return json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
+
+
+def test_everything_is_on_the_page(result, page):
+    text = " ".join(Elements(page).text)
+    for sentence in (*result.diagnosis(), *result.warnings, result.protocol.call):
+        assert sentence in text
+    for name, score in result.scores.items():
+        assert name in text
+        assert f"{score.value:.3f}" in text
+        assert f"{score.ceiling.perfect:.3f}" in text
+    for table in (score_table({"": result}), summary_table({"": result})):
+        assert all(cell in text for row in table.rows for cell in row)
+    assert result.protocol.fingerprints["real"] in text
+    for sample in result.extremes.worst_generated[:12]:
+        assert str(sample.row) in text
+
+
+def test_charts_get_the_curves(result, page):
+    data = data_of(page)
+    (model,) = data["models"]
+    assert [curve["name"] for curve in model["curves"]] == ["best", "knn", "coverage"]
+    knn = model["curves"][1]
+    middle = data["tradeOffs"].index("1")
+    precision, recall = result.curves["knn"].at(1.0)
+    assert knn["precision"][middle] == pytest.approx(precision, abs=1e-5)
+    assert knn["recall"][middle] == pytest.approx(recall, abs=1e-5)
+    assert knn["recall"][0] == pytest.approx(result.curves["knn"].max_recall, abs=1e-5)
+    assert knn["precision"][-1] == pytest.approx(result.curves["knn"].max_precision, abs=1e-5)
+    assert (data["tradeOffs"][0], data["tradeOffs"][-1]) == ("0", "∞")
+    assert len(knn["band"]["recall"]) == len(knn["band"]["precision"])
+    recall_score = next(score for score in model["scores"] if score["name"] == "recall")
+    assert recall_score["interval"] == list(result.scores["recall"].interval)
+
+
+def test_every_chart_has_a_table_and_a_name(page):
+    elements = Elements(page)
+    charts = [of for tag, of in elements.tags if "chart" in of.get("class", "").split()]
+    assert len(charts) == 3
+    assert all(of["role"] == "img" and "table" in of["aria-label"] for of in charts)
+    assert sum(tag == "table" for tag, _ in elements.tags) >= 6
+    assert elements.tags[:2] == [("html", {"lang": "en"}), ("head", {})]
+
+
+def test_nothing_is_fetched_and_the_page_is_small(page):
+    assert len(page.encode()) < 6_000_000
+    outside = [of for _, of in Elements(page).tags if set(of) & {"src", "href"}]
+    targets = [of.get("src", of.get("href")) for of in outside]
+    assert targets
+    assert all(target.startswith(("data:", "#")) for target in targets)
+    assert "default-src 'none'" in page
+
+
+def test_hostile_names_stay_text(result):
+    protocol = replace(result.protocol, call=HOSTILE, sources={"real": HOSTILE, "generated": "g"})
+    hostile = replace(result, warnings=(HOSTILE,), protocol=protocol)
+    page = render_page({HOSTILE: hostile, "other": result}, title=HOSTILE)
+    elements = Elements(page)
+    assert sum(tag == "script" for tag, _ in elements.tags) == 3
+    assert not any(tag == "img" for tag, _ in elements.tags)
+    assert " ".join(elements.text).count(HOSTILE) > 5
+    assert data_of(page)["models"][0]["name"] == HOSTILE
+
+
+def test_results_made_differently_are_flagged(result):
+    other = precall.evaluate(
+        REAL[:200], GENERATED, estimators=[precall.KNN(k=9), "coverage"], score_k=4
+    )
+    sentences = protocol_differences({"one": result, "two": other})
+    assert sentences[:2] == [
+        "The number of real samples differs (one: 300, two: 200).",
+        "The real samples differ.",
+    ]
+    assert "The k of the knn curve differs (one: 16, two: 9)." in sentences
+    assert "The k of the score coverage differs (one: 5, two: 4)." in sentences
+    page = render_page({"one": result, "two": other})
+    text = " ".join(Elements(page).text)
+    assert all(sentence in text for sentence in sentences)
+    assert protocol_differences({"one": result, "again": result}) == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"estimators": ()},
+        {"scores": ()},
+        {"estimators": (), "scores": ()},
+        {"split": False},
+        {"estimators": ["knn"], "scores": ["frechet_distance"]},
+        {"scores": "all", "score_k": [2, 3]},
+    ],
+)
+def test_pages_of_partial_results(options):
+    result = precall.evaluate(REAL, GENERATED, **options)
+    page = render_page({"model": result})
+    assert result.diagnosis()[0] in page
+    assert ('id="curves"' in page) == bool(result.curves)
+    assert ('id="scores"' in page) == bool(result.scores)
+
+
+def test_pages_of_comparisons(tmp_path):
+    both = precall.compare(REAL, {"near": REAL[:250], "far": GENERATED}, estimators=["knn"])
+    both.to_html(tmp_path / "page.html", title="Two models")
+    text = " ".join(Elements((tmp_path / "page.html").read_text()).text)
+    clear = [d for d in both.differences if d.is_clear]
+    counted = f"near and far: {len(clear)} of {len(both.differences)} differences are clear"
+    assert counted in text
+    assert all(f"{d.value:+.3f}" in text for d in clear)
+
+
+def test_a_page_from_json_is_the_same(result, tmp_path):
+    again = precall.Evaluation.from_json(result.to_json())
+    assert render_page({"model": again}) == render_page({"model": result})
+    pixels = RNG.integers(0, 255, (300, 8, 8, 3), dtype=np.uint8)
+    again.to_html(tmp_path / "page.html", images_real=pixels)
+    page = (tmp_path / "page.html").read_text()
+    assert page.count('src="data:image/png;base64,') >= 24
+
+
+def test_pictures_stand_beside_their_nearest(result):
+    pixels = {n: RNG.integers(0, 255, (n, 8, 8), dtype=np.uint8) for n in (300, 250)}
+    pictures = Pictures(pixels[300], {"model": pixels[250]})
+    page = render_page({"model": result}, pictures=pictures)
+    worst = result.extremes.worst_generated[0]
+    thumbnails = pictures.of("model", result)
+    own = thumbnails["generated"].data_uri(worst.row)
+    nearest = thumbnails["real"].data_uri(worst.nearest)
+    assert page.index(own) < page.index(nearest) < page.index(f"row {worst.row}, realism")
+    assert f"nearest real sample, row {worst.nearest}" in page
