@@ -18,6 +18,7 @@ ROAD = [
     "readers",
     "inputs",
     "features",
+    "centring",
     "conversion",
     "inspection",
     "labels",

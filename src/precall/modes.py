@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from precall.centring import centred
 from precall.errors import InputError, check_integer
 from precall.features import FeatureSet, check_same_features
 from precall.parallel import single_threaded_libraries
@@ -82,9 +83,7 @@ def find_modes(
     sizes = [len(side) for side in sets]
     if n_modes != "auto" and sum(sizes) < n_modes:
         raise InputError(f"n_modes={n_modes} needs as many samples; both sets have {sum(sizes)}.")
-    rows = np.concatenate([side.rows.tile(0, len(side)) for side in sets])
-    _, exponent = np.frexp(np.abs(rows).max())
-    labels, squared = _cluster(np.ldexp(rows, -exponent), n_modes, seed)
+    labels, squared = _cluster(centred(sets, np.float32), n_modes, seed)
     is_real = np.repeat([True, False], sizes)
     found = [_Counts.of(labels == c, squared[:, c], is_real) for c in range(squared.shape[1])]
     p_values = _holm([counts.p_value(*sizes) for counts in found])

@@ -15,6 +15,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from precall.centring import centred, float32_tells_neighbors_apart
 from precall.features import FeatureSet
 from precall.parallel import in_threads, single_threaded_libraries
 from precall.resampling.partitions import Partitions
@@ -120,23 +121,22 @@ def measure_blocks(
     partitions = tuple(
         Partitions.draw(len(side), n_words, (seed, c)) for c, side in enumerate(sets)
     )
-    centered = _centered(sets)
+    rows = _rows(sets)
     sides = [
-        _measure_side(centered[c], centered[1 - c], partitions[c], partitions[1 - c], plan, threads)
+        _measure_side(rows[c], rows[1 - c], partitions[c], partitions[1 - c], plan, threads)
         for c in range(2)
     ]
     return BlockStatistics((partitions[0], partitions[1]), (sides[0], sides[1]))
 
 
-def _centered(sets: Sets) -> list[NDArray[Any]]:
-    """Both sets around their common mean, and of a size whose squares are harmless."""
-    dtype = np.promote_types(sets[0].dtype, sets[1].dtype)
-    rows = [side.rows.tile(0, len(side)) for side in sets]
-    largest = max(float(np.abs(part).max()) for part in rows)
-    _, exponent = np.frexp(largest)
-    scaled = [np.ldexp(part.astype(np.float64), -exponent) for part in rows]
-    mean = np.concatenate([part.mean(axis=0, keepdims=True) for part in scaled]).mean(axis=0)
-    return [np.ascontiguousarray(part - mean, dtype=dtype) for part in scaled]
+def _rows(sets: Sets) -> list[NDArray[Any]]:
+    """Both sets around their common mean, in float32 if that tells neighbours apart."""
+    n = len(sets[0])
+    is_double = "float64" in (sets[0].dtype, sets[1].dtype)
+    rows = centred(sets, np.float32)
+    if is_double and not float32_tells_neighbors_apart(rows):
+        rows = centred(sets, np.float64)
+    return [rows[:n], rows[n:]]
 
 
 def _measure_side(
