@@ -100,3 +100,15 @@ def test_arguments():
 def test_refusals(make, message):
     with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
         make()
+
+
+def test_coins_are_not_the_numbers_the_samples_were_drawn_with():
+    """With the default seed on both sides a coin must not tell what a label was drawn from."""
+    drawn = np.random.default_rng(0).random(1000) < 0.5
+    sets = (
+        precall.FeatureSet.of(drawn[:, None] * 1.0, "real"),
+        precall.FeatureSet.of(np.zeros((1000, 1)), "generated"),
+    )
+    (fold,) = precall.CoinFlip().folds(*sets, 0)
+    fits = fold.real.fit.tile(0, len(fold.real.fit))
+    assert 0.4 < fits.mean() < 0.6

@@ -139,7 +139,8 @@ class CoinFlip:
         """Return the one fold that the coins decide on."""
         for features in (real, generated):
             _check_divisible(features, 2)
-        coins = np.random.default_rng(seed).random(max(len(real), len(generated))) < 0.5
+        rng, _ = _generators(seed)  # not the stream that samples may have been drawn from
+        coins = rng.random(max(len(real), len(generated))) < 0.5
         sides = []
         for features, fits in ((real, coins), (generated, ~coins)):
             fits = fits[: len(features)]
