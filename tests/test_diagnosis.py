@@ -1,10 +1,13 @@
 """Sentences, for results whose failures are known."""
 
 import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import precall
 from precall.curve import PRCurve
-from precall.diagnosis import Findings, diagnose
+from precall.diagnosis import Findings, corner, diagnose
 
 PERFECT = PRCurve([0.0, 1.0], [1.0, 0.0])
 
@@ -16,8 +19,8 @@ def sentences(curve, bands=None, n=10_000):
 def test_nothing_is_wrong():
     assert sentences(PERFECT) == [
         "The two distributions are hard to tell apart.",
-        "No clear sign that part of generated is unlike anything real (at least 0.0 %).",
-        "No clear sign that part of real is never generated (at least 0.0 %).",
+        "No clear sign that part of generated is unlike anything real (0.0 %).",
+        "No clear sign that part of real is never generated (0.0 %).",
         "Little is re-weighted beyond that.",
     ]
 
@@ -26,21 +29,39 @@ def test_dropped_and_invented():
     dropped = PRCurve.from_histograms(real=[0.5, 0.5], generated=[1.0, 0.0])
     first, _, third, _ = sentences(dropped)
     assert first == "High precision, low recall: realistic, but part of the data is missing."
-    assert third == "At least 49.6 % of real is never generated."
+    assert third == "About 50.0 % of real is never generated."
     invented = PRCurve.from_histograms(real=[1.0, 0.0], generated=[0.6, 0.4])
     first, second, *_ = sentences(invented)
-    assert first.startswith("High recall, low precision")
-    assert second == "At least 39.6 % of generated is unlike anything real."
+    assert first == "Low precision, high recall: everything is covered, but much is unrealistic."
+    assert second == "About 40.0 % of generated is unlike anything real."
 
 
 def test_a_little_is_dropped_or_invented():
     little = PRCurve.from_histograms(real=[0.85, 0.15], generated=[1.0, 0.0])
     assert sentences(little)[0] == (
-        "High precision, low recall: realistic, but a little of the data is missing."
+        "High precision, fair recall: realistic, but a little of the data is missing."
     )
     assert sentences(little.swapped())[0] == (
-        "High recall, low precision: everything is covered, but some of it is unrealistic."
+        "Fair precision, high recall: everything is covered, but some of it is unrealistic."
     )
+
+
+@given(share=st.floats(0.05, 1), other=st.floats(0.05, 1))
+def test_the_corner_of_a_rectangle_is_its_corner(share, other):
+    """Dropping and inventing whole modes, in any proportion."""
+    curve = PRCurve.from_histograms(real=[other, 1 - other, 0.0], generated=[share, 0.0, 1 - share])
+    precision, recall = corner(curve)
+    assert (precision, recall) == pytest.approx((share, other), abs=1e-9)
+
+
+def test_both_are_wrong():
+    curve = PRCurve.from_histograms(real=[0.85, 0.15, 0.0], generated=[0.4, 0.0, 0.6])
+    first, invented, dropped, _ = sentences(curve)
+    assert first == (
+        "Low precision, fair recall: much is unrealistic, and a little of the data is missing."
+    )
+    assert invented == "About 60.0 % of generated is unlike anything real."
+    assert dropped == "About 15.0 % of real is never generated."
 
 
 def test_re_weighted():

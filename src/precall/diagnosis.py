@@ -3,14 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from precall.bands import SUMMARIES, CurveBand
-from precall.curve import PRCurve
+from precall.bands import CurveBand
+from precall.curve import PRCurve, PrecisionRecall
 from precall.modes import Mode
 
-__all__ = ["Findings", "diagnose"]
+__all__ = ["Findings", "corner", "diagnose"]
 
 _CLEAR = 0.02  # share of mass below which nothing is said to be missing
 _WIDE = 0.1
+_HIGH, _LOW = 0.9, 0.8  # precision and recall
+_WEIGHT = 8.0  # of F_8 and F_{1/8}
+_TINY = 1e-12
 _MOST_MODES = 8
 
 
@@ -40,15 +43,14 @@ def diagnose(findings: Findings) -> list[str]:
     """Return sentences: what is invented, what is dropped, what is re-weighted, and which modes.
 
     Read off the best curve at F_{1/8}, F_8 and the PR median (000 §5.1): never at the extremes α_∞
-    and β_0, which a single outlier can move to 1. Curves are upper bounds, so that shares of
-    invented and dropped mass are *at least* these.
+    and β_0, which a single outlier can move to 1; see :func:`corner`.
     """
     curve = findings.best_curve
     if curve is None:
         return ["A diagnosis needs curves, and a split to judge them by.", *_modes(findings.modes)]
-    precision, recall, overlap = (SUMMARIES[name](curve) for name in ("f_1_8", "f_8", "f_1"))
+    precision, recall = corner(curve)
     return [
-        _overall(precision, recall, overlap),
+        _overall(precision, recall, curve.f_score(1)),
         _mass("generated is unlike anything real", 1 - precision, findings.half_width("f_1_8")),
         _mass("real is never generated", 1 - recall, findings.half_width("f_8")),
         _reweighting(curve, precision, recall),
@@ -59,32 +61,48 @@ def diagnose(findings: Findings) -> list[str]:
     ]
 
 
+def corner(curve: PRCurve) -> PrecisionRecall:
+    """Return the corner of the rectangle that has the curve's F_{1/8} and F_8.
+
+    Where modes are only dropped or invented the curve is that rectangle, and these are the shares
+    of mass that are not. F-scores alone mix the two: F_{1/8} of a perfectly precise model that
+    covers a quarter is .956.
+    """
+    b2 = _WEIGHT**-2
+    u, v = ((1 + b2) / max(curve.f_score(b), _TINY) for b in (1 / _WEIGHT, _WEIGHT))
+    # u = 1/precision + b²/recall and v = b²/precision + 1/recall
+    inverses = (u - b2 * v) / (1 - b2**2), (v - b2 * u) / (1 - b2**2)
+    return PrecisionRecall(*(1 / max(inverse, 1.0) for inverse in inverses))
+
+
 def _overall(precision: float, recall: float, overlap: float) -> str:
     """The quadrant of 004."""
-    good, bad = 0.9, 0.8
-    if min(precision, recall) >= good:
-        if overlap >= good:
+    if min(precision, recall) >= _HIGH:
+        if overlap >= _HIGH:
             return "The two distributions are hard to tell apart."
         return (
             "High precision and recall, but in the wrong proportions: some is over-produced, some "
             "under-produced."
         )
-    if precision >= good:
-        part = "part of the data is missing" if recall < bad else "a little of the data is missing"
-        return f"High precision, low recall: realistic, but {part}."
-    if recall >= good:
-        part = "much" if precision < bad else "some of it"
-        return f"High recall, low precision: everything is covered, but {part} is unrealistic."
-    if max(precision, recall) < bad:
-        return "Low precision and low recall: unrealistic, and part of the data is missing."
-    return "Real and generated are clearly different, yet neither is far outside the other."
+    words = f"{_word(precision).capitalize()} precision, {_word(recall)} recall"
+    invented = "much is unrealistic" if precision < _LOW else "some of it is unrealistic"
+    missing = f"{'part' if recall < _LOW else 'a little'} of the data is missing"
+    if precision >= _HIGH:
+        return f"{words}: realistic, but {missing}."
+    if recall >= _HIGH:
+        return f"{words}: everything is covered, but {invented}."
+    return f"{words}: {invented}, and {missing}."
+
+
+def _word(share: float) -> str:
+    return "high" if share >= _HIGH else "low" if share < _LOW else "fair"
 
 
 def _mass(what: str, share: float, half: float | None) -> str:
     spread = "" if half is None else f" ± {100 * half:.1f}"
     if share < max(_CLEAR, half or 0.0):
-        return f"No clear sign that part of {what} (at least {100 * share:.1f}{spread} %)."
-    return f"At least {100 * share:.1f}{spread} % of {what}."
+        return f"No clear sign that part of {what} ({100 * share:.1f}{spread} %)."
+    return f"About {100 * share:.1f}{spread} % of {what}."
 
 
 def _reweighting(curve: PRCurve, precision: float, recall: float) -> str:

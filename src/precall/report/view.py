@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from precall.bands import SUMMARIES, CurveBand
 from precall.comparison import Difference
 from precall.curve import PRCurve
+from precall.diagnosis import corner
 from precall.modes import Mode
 from precall.results import Evaluation
 from precall.score_tables import CURVE_HEADINGS
@@ -49,19 +50,20 @@ def headline(result: Evaluation) -> list[dict[str, str]]:
     curve = result.best_curve
     if curve is None:
         return []
+    precision, recall = corner(curve)
     meanings = {
-        "f_1_8": ("precision", "of what is generated looks real"),
-        "f_8": ("recall", "of what is real is generated"),
+        "f_1_8": ("precision", precision, "of what is generated looks real"),
+        "f_8": ("recall", recall, "of what is real is generated"),
     }
     tightest = min(result.bands, key=lambda name: result.curves[name].area, default=None)
     tiles = []
-    for key, (name, meaning) in meanings.items():
+    for key, (name, value, meaning) in meanings.items():
         half = ""
         if tightest is not None:
             low, high = result.bands[tightest].summaries[key]
             half = f"± {50 * (high - low):.1f}"
-        value = f"{100 * SUMMARIES[key](curve):.1f} %"
-        tiles.append({"name": name, "value": value, "half": half, "meaning": meaning})
+        shown = f"{100 * value:.1f} %"
+        tiles.append({"name": name, "value": shown, "half": half, "meaning": meaning})
     return tiles
 
 
