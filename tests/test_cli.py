@@ -427,3 +427,23 @@ def test_interruption_leaves_nothing_behind(tmp_path):
     assert process.returncode == 130
     assert err.strip() == "precall: interrupted"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["generated.npy", "real.npy"]
+
+
+def test_reproduce(run, tmp_path):
+    code, out, _ = run("reproduce", "--list")
+    assert code == 0
+    assert "demo-scenarios" in out
+    options = ["--quick", "--repeats", "1", "--out", str(tmp_path / "new")]
+    code, out, err = run("reproduce", "mixture", *options)
+    assert code == 0
+    assert err.startswith("mixture: ")
+    assert "verdict" in out
+    assert out.splitlines()[-1] == f"page: {tmp_path / 'new' / 'README.md'}"
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {
+        "README.md",
+        "mixture.json",
+        "mixture.png",
+    }
+    code, _, err = run("reproduce", "nothing", *options)
+    assert code == 2
+    assert err.startswith("precall: there is no experiment 'nothing'; choose from shift, mixture,")

@@ -122,7 +122,7 @@ def run_demo(folder: Path, *, progress: bool = False) -> Demo:
 
 def _pixels(images: Images) -> Images:
     """Dark ink on white, from 0 to 1."""
-    return 1 - images.reshape(-1, _SIDE, _SIDE) / 16
+    return np.float32(1) - images.reshape(-1, _SIDE, _SIDE) / np.float32(16)
 
 
 def _draw(results: Mapping[str, Evaluation], generators: Mapping[str, Images]) -> "Figure":

@@ -14,6 +14,7 @@ from precall.cli.other_commands import (
     test_command,
 )
 from precall.cli.reporting import report_command
+from precall.cli.reproducing import reproduce_command
 from precall.errors import InputError, PrecallWarning
 from precall.version import __version__
 
@@ -40,6 +41,7 @@ for _command in (
     frechet_command,
     convert_command,
     info_command,
+    reproduce_command,
     demo_command,
 ):
     _cli.add_command(_command)

@@ -16,7 +16,7 @@ from precall.experiments.experiment import Cell, Experiment, Measured, Measureme
 from precall.outputs import replacing, write_text
 from precall.version import __version__
 
-__all__ = ["Outcome", "run_experiment"]
+__all__ = ["Outcome", "finished", "run_experiment"]
 
 Progress = Callable[[int, int], None]
 
@@ -72,14 +72,38 @@ def run_experiment(
         known[cell.name] = {"values": values, "seconds": round(time.perf_counter() - start, 3)}
         _write(path, {"settings": settings, "cells": known, "rows": None})
     found = Measurements([Measured(c.parameters, known[c.name]["values"]) for c in cells])
-    rows = experiment.compare(found)
-    _write(path, {"settings": settings, "cells": known, "rows": [asdict(row) for row in rows]})
-    figure = folder / f"{experiment.name}.png"
-    _draw(experiment, found, figure)
+    rows = [asdict(row) for row in experiment.compare(found)]
+    _write(path, {"settings": settings, "cells": known, "rows": rows})
+    _draw(experiment, found, _figure(experiment, folder))
     if report is not None:
         report(len(cells), len(cells))
-    seconds = sum(known[cell.name]["seconds"] for cell in cells)
-    return Outcome(experiment, rows, seconds, size, seed, figure)
+    outcome = finished(experiment, folder)
+    if outcome is None:
+        raise AssertionError(f"{path} was not finished")
+    return outcome
+
+
+def finished(experiment: Experiment, folder: Path) -> Outcome | None:
+    """Return what a folder holds of an experiment; ``None`` if that is nothing, or a part."""
+    path = folder / f"{experiment.name}.json"
+    if not path.exists():
+        return None
+    document = _read(path)
+    if document["rows"] is None:
+        return None
+    settings = document["settings"]
+    return Outcome(
+        experiment,
+        [Row(**row) for row in document["rows"]],
+        sum(cell["seconds"] for cell in document["cells"].values()),
+        Size(settings["quick"], settings["repeats"]),
+        settings["seed"],
+        _figure(experiment, folder),
+    )
+
+
+def _figure(experiment: Experiment, folder: Path) -> Path:
+    return folder / f"{experiment.name}.png"
 
 
 def _generator(experiment: Experiment, cell: Cell, seed: int) -> np.random.Generator:
@@ -89,19 +113,26 @@ def _generator(experiment: Experiment, cell: Cell, seed: int) -> np.random.Gener
 
 def _known(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
     """Cells of an earlier run with the same settings."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        cells = document["cells"] if document["settings"] == settings else {}
-        return {
-            name: {"values": dict(cell["values"]), "seconds": float(cell["seconds"])}
-            for name, cell in cells.items()
-        }
-    except FileNotFoundError:
+    if not path.exists():
         return {}
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    document = _read(path)
+    cells: dict[str, Any] = document["cells"] if document["settings"] == settings else {}
+    return cells
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        is_whole = {"settings", "cells", "rows"} <= document.keys() and all(
+            {"values", "seconds"} <= cell.keys() for cell in document["cells"].values()
+        )
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        is_whole = False
+    if not is_whole:
         raise InputError(
             f"{path} is not a result of an experiment; remove it or choose another folder."
-        ) from error
+        )
+    return document
 
 
 def _write(path: Path, document: dict[str, Any]) -> None:

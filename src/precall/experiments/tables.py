@@ -1,12 +1,23 @@
 """Rows of experiments as tables, and a page of all that is finished."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from precall.experiments.experiment import PAPERS, Row
+from precall.experiments.experiment import PAPERS, Experiment, Row
 from precall.experiments.running import Outcome
 
-__all__ = ["page", "row_table"]
+__all__ = ["experiment_list", "page", "row_table"]
+
+
+def experiment_list(experiments: Iterable[Experiment]) -> str:
+    """List experiments with what they are and how long they take."""
+    from tabulate import tabulate
+
+    rows = [
+        [e.name, e.title, e.where, _duration(e.quick_seconds), _duration(e.full_seconds)]
+        for e in experiments
+    ]
+    return tabulate(rows, ["name", "what", "where", "quick", "full"], disable_numparse=True)
 
 
 def row_table(rows: Sequence[Row], tablefmt: str = "simple") -> str:

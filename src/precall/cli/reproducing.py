@@ -1,0 +1,83 @@
+"""The command reproduce: the papers, number by number."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+from tqdm import tqdm
+
+from precall.errors import InputError
+from precall.experiments import EXPERIMENTS, Experiment, Size, finished, run_experiment
+from precall.experiments.tables import experiment_list, page, row_table
+from precall.outputs import write_text
+
+__all__ = ["reproduce_command"]
+
+
+@click.command("reproduce")
+@click.argument("names", nargs=-1, metavar="[NAME...|all]")
+@click.option("--list", "is_list", is_flag=True, help="List the experiments and do no more.")
+@click.option("--quick", is_flag=True, help="Smaller samples and fewer repetitions.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("reproduction"),
+    show_default=True,
+    help="Folder for results, figures and the page; what is finished there is not done again.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--repeats", type=click.IntRange(min=1), help="Repetitions. [default: each experiment's own]"
+)
+def reproduce_command(
+    names: tuple[str, ...],
+    is_list: bool,
+    quick: bool,
+    out: Path,
+    seed: int,
+    repeats: int | None,
+) -> None:
+    """Do experiments of the papers again: the published number beside ours.
+
+    Leaves for each experiment its results (NAME.json) and a figure (NAME.png), and README.md with
+    all of them. An interrupted run goes on where it stopped.
+
+    \b
+    Example:
+      precall reproduce --list
+      precall reproduce shift --quick
+    """
+    if is_list or not names:
+        click.echo(experiment_list(EXPERIMENTS.values()))
+        return
+    size = Size(quick, repeats)
+    for experiment in _chosen(names):
+        _run(experiment, out, size, seed)
+    known = [finished(experiment, out) for experiment in EXPERIMENTS.values()]
+    write_text(out / "README.md", page([outcome for outcome in known if outcome is not None]))
+    click.echo(f"page: {out / 'README.md'}")
+
+
+def _chosen(names: tuple[str, ...]) -> Iterable[Experiment]:
+    if names == ("all",):
+        return EXPERIMENTS.values()
+    for name in names:
+        if name not in EXPERIMENTS:
+            raise InputError(
+                f"there is no experiment {name!r}; choose from {', '.join(EXPERIMENTS)}, or all."
+            )
+    return [EXPERIMENTS[name] for name in dict.fromkeys(names)]
+
+
+def _run(experiment: Experiment, out: Path, size: Size, seed: int) -> None:
+    click.echo(f"{experiment.name}: {experiment.title} ({experiment.where})", err=True)
+    with tqdm(disable=not sys.stderr.isatty(), leave=False, unit="cell") as bar:
+
+        def report(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        outcome = run_experiment(experiment, out, size, seed=seed, report=report)
+    click.echo(f"{experiment.name}: {experiment.title}\n\n{row_table(outcome.rows)}\n")
+    click.echo(f"figure: {outcome.figure}\n")

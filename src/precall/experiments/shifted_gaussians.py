@@ -1,0 +1,124 @@
+"""Two Gaussians, one of them shifted: the toy that most experiments of 000 share (§4.1)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.analytic_curve import GaussianShiftCurve
+from precall.curve import Curve, PRCurve
+from precall.distributions import Gaussian
+from precall.engines import choose_engine
+from precall.estimators import NEIGHBOR_ESTIMATORS, Estimator
+from precall.evidence import Evidence
+from precall.experiments.drawing import COLOR_OF, draw_mean_curve, draw_truth, label_pr_axes
+from precall.experiments.experiment import Measurements
+from precall.experiments.scoring import evaluate_quietly
+from precall.features import FeatureSet
+from precall.neighbors import NeighborPlan
+from precall.progress import silent
+from precall.split import Split
+from precall.weighing import Weigher
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["LABEL_OF", "METHODS", "ShiftedGaussians", "draw_methods", "method_curves", "weigh"]
+
+METHODS = ("ipr", "knn", "parzen", "coverage")  # in the order of 000's tables
+LABEL_OF = {
+    "ipr": "iPR",
+    "knn": "kNN",
+    "parzen": "Parzen",
+    "coverage": "coverage",
+    "classifier": "trained classifier",
+    "best": "best of all",
+}
+_K: dict[str, int | Literal["sqrt"]] = {"4": 4, "√n": "sqrt"}
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftedGaussians:
+    """N(0, I) for real, N(μ·1, I) for generated, with μ = δ/√d.
+
+    Parameters
+    ----------
+    shift
+        δ ≥ 0, the distance of the two means.
+    n_features
+        Dimension d.
+    """
+
+    shift: float
+    n_features: int = 64
+
+    @property
+    def distributions(self) -> tuple[Gaussian, Gaussian]:
+        """P and Q."""
+        d = self.n_features
+        return Gaussian(np.zeros(d)), Gaussian(np.full(d, self.shift / math.sqrt(d)))
+
+    def draw(self, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Draw ``n`` real and ``n`` generated samples."""
+        p, q = self.distributions
+        return p.draw(n, rng), q.draw(n, rng)
+
+    @property
+    def truth(self) -> Curve:
+        """The true curve, in closed form; the whole square where P = Q."""
+        if self.shift == 0:
+            return PRCurve(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
+        return GaussianShiftCurve(self.shift)
+
+
+def method_curves(
+    samples: tuple[Floats, Floats],
+    split: bool | Split,
+    rng: np.random.Generator,
+    ks: Sequence[str] = ("√n",),
+) -> dict[str, PRCurve]:
+    """Return the curve of every method with every k, named ``"{k} {method}"``."""
+    names = {f"{k} {method}": NEIGHBOR_ESTIMATORS[method](_K[k]) for k in ks for method in METHODS}
+    result = evaluate_quietly(
+        *samples,
+        estimators=list(names.values()),
+        split=split,
+        scores=(),
+        seed=int(rng.integers(2**31)),
+    )
+    return dict(zip(names, result.curves.values(), strict=True))
+
+
+def weigh(
+    estimators: Mapping[str, Estimator],
+    samples: tuple[Floats, Floats],
+    split: Split,
+    seed: int,
+) -> dict[str, Evidence]:
+    """Return the evidence of estimators with settled k, in one sweep over one fold."""
+    sets = FeatureSet.of(samples[0], "real"), FeatureSet.of(samples[1], "generated")
+    (fold,) = split.folds(*sets, seed)
+    weigher = Weigher(choose_engine("auto"), seed, None)
+    weighed = weigher.weigh(estimators, fold, 0, NeighborPlan(), lambda: silent)
+    return {name: evidence for name, (evidence,) in weighed.evidence.items()}
+
+
+def draw_methods(
+    ax: "Axes",
+    found: Measurements,
+    key: str,
+    shift: float,
+    title: str,
+    methods: Sequence[str] = METHODS,
+) -> None:
+    """Draw the mean curve of every method, kept as ``"{key} {method}"``, and the truth."""
+    draw_truth(ax, ShiftedGaussians(shift).truth)
+    for method in methods:
+        curves = list(found.values(f"{key} {method}"))
+        draw_mean_curve(ax, curves, color=COLOR_OF[method], label=LABEL_OF[method])
+    label_pr_axes(ax, title)
