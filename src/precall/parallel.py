@@ -1,9 +1,11 @@
 """Work in threads, with results in order and a prompt end."""
 
-from collections.abc import Callable, Iterable
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
-from typing import TypeVar
+from contextlib import contextmanager
+from typing import Any, ClassVar, TypeVar
 
 __all__ = ["in_threads", "single_threaded_libraries"]
 
@@ -13,6 +15,8 @@ T = TypeVar("T")
 
 def in_threads(task: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
     """Run ``task`` on every item and return the results in order; stop at the first error."""
+    if threads == 1:
+        return [task(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(task, item) for item in items]
         try:
@@ -22,10 +26,34 @@ def in_threads(task: Callable[[S], T], items: Iterable[S], threads: int) -> list
             raise
 
 
-def single_threaded_libraries() -> AbstractContextManager[object]:
-    """Let no matrix product spread over threads, which would change the order of its sums."""
+class _Limit:
+    """Who holds libraries to one thread, so that it is asked of them only once."""
+
+    lock = threading.Lock()
+    users = 0
+    n_modules = 0  # loaded when it was asked
+    taken: ClassVar[list[Any]] = []
+
+
+@contextmanager
+def single_threaded_libraries() -> Iterator[None]:
+    """Let no matrix product spread over threads, which would change the order of its sums.
+
+    Finding all libraries takes milliseconds: inside of another such block nothing is done again,
+    unless modules have been loaded since. The last to leave gives the threads back.
+    """
     import scipy.linalg  # noqa: F401 - only a library that is loaded can be limited
     from threadpoolctl import threadpool_limits
 
-    limits: AbstractContextManager[object] = threadpool_limits(limits=1)
-    return limits
+    with _Limit.lock:
+        if not _Limit.taken or _Limit.n_modules != len(sys.modules):
+            _Limit.taken.append(threadpool_limits(limits=1))
+            _Limit.n_modules = len(sys.modules)
+        _Limit.users += 1
+    try:
+        yield
+    finally:
+        with _Limit.lock:
+            _Limit.users -= 1
+            while _Limit.users == 0 and _Limit.taken:
+                _Limit.taken.pop().restore_original_limits()
