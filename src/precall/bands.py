@@ -40,9 +40,10 @@ class CurveBand:
     At the classifier that is best at λ, the variance of λ·fpr + fnr given the fit samples is V̄ =
     λ²fpr(1 − fpr)/n + fnr(1 − fnr)/m, averaged over the splits. Two random halves share half of
     their samples on average, so the mean over F splits has a variance of V̄·½(1 + 1/F), or less
-    where different splits choose different classifiers. 2λ²/n² + 2/m² allow for errors that no
-    sample happened to show. Intervals are around the mean over the splits at equal λ, and are about
-    its expectation at this number of samples.
+    where different splits choose different classifiers. One error and one correct call more in each
+    class (Agresti & Coull 1998) allow for errors that no sample happened to show. Intervals are
+    around the mean over the splits at equal λ, and are about its expectation at this number of
+    samples.
     """
 
     curves: tuple[PRCurve, ...]  # one a split
@@ -106,8 +107,7 @@ class CurveBand:
         lam = np.asarray(trade_off, np.float64)
         n, m = self.n_evaluated, self.m_evaluated
         variance = np.mean([_variance(curve, lam, n, m) for curve in self.curves], axis=0)
-        spare = 2 * (lam / n) ** 2 + 2 / m**2
-        return np.asarray(np.sqrt(variance * _shared(len(self.curves)) + spare))
+        return np.asarray(np.sqrt(variance * _shared(len(self.curves))))
 
     def at(self, trade_off: ArrayLike, *, simultaneous: bool = False) -> tuple[Any, Any]:
         """Lower and upper end of precision at each λ; divided by λ they are those of recall.
@@ -140,8 +140,10 @@ def _shared(n_splits: int) -> float:
 
 
 def _variance(curve: PRCurve, trade_off: Floats, n: int, m: int) -> Floats:
-    fpr, fnr = curve.error_rates_at(trade_off)
-    return trade_off**2 * fpr * (1 - fpr) / n + fnr * (1 - fnr) / m
+    """Of λ·fpr + fnr at the best classifier, with one error and one correct call more."""
+    rates = curve.error_rates_at(trade_off)
+    fpr, fnr = ((size * rate + 1) / (size + 2) for rate, size in zip(rates, (n, m), strict=True))
+    return np.asarray(trade_off**2 * fpr * (1 - fpr) / n + fnr * (1 - fnr) / m)
 
 
 def _simultaneous_z(
