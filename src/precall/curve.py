@@ -291,7 +291,8 @@ class PRCurve(Curve):
         swept = np.cumsum(areas)
         i = min(int(np.searchsorted(swept, target)), len(areas) - 1)
         missing = target - (swept[i - 1] if i else 0.0)
-        return self.at(_trade_off_sweeping(missing, f[i], g[i], low[i], high[i]))
+        piece = map(float, (f[i], g[i], low[i], high[i]))
+        return self.at(_trade_off_sweeping(missing, *piece))
 
     def iou(self, other: Curve) -> float:
         """Return the intersection over the union of two regions; 1 where both are empty."""
@@ -389,8 +390,9 @@ def _trade_off_sweeping(area: float, f: float, g: float, low: float, high: float
         return min(1 / rest, high) if rest > 0 else high
     from scipy.optimize import brentq
 
-    def excess(lam: float) -> float:
-        return float(swept_area(*map(np.asarray, (f, g, low, lam)))) - area
+    def excess(lam: float) -> float:  # swept_area of one piece
+        middle = 2 * f * g * math.log(lam / low)
+        return (f**2 * (lam - low) + middle + g**2 * (1 / low - 1 / lam)) / 2 - area
 
     if excess(high) <= 0:  # by rounding alone
         return high
