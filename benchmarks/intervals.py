@@ -22,6 +22,17 @@ SCORES = [
     "recall_cover",
     "symmetric_precision",
     "symmetric_recall",
+    "probabilistic_precision",
+    "probabilistic_recall",
+    "nearest_precision",
+    "nearest_recall",
+    "clipped_density",
+    "clipped_coverage",
+    "alpha_precision",
+    "beta_recall",
+    "authenticity",
+    "frechet_distance",
+    "kernel_distance",
 ]
 LAMBDAS = np.array([0.5, 1.0, 2.0])
 D = 16

@@ -8,7 +8,13 @@ from scipy.linalg import sqrtm
 
 import precall
 from precall.features import FeatureSet
-from precall.moments import Moments, frechet_distance, kernel_distance
+from precall.moments import (
+    Moments,
+    distance_of_few,
+    distance_of_moments,
+    frechet_distance,
+    kernel_distance,
+)
 
 RNG = np.random.default_rng(0)
 
@@ -200,3 +206,14 @@ def test_a_deficient_covariance_is_said():
         precall.PrecallWarning, match=r"^real has 20 samples of 50 features, too few"
     ):
         frechet_distance(rows, rows + 1)
+
+
+@pytest.mark.parametrize(("n", "m", "d"), [(5, 9, 20), (30, 12, 31), (2, 2, 3)])
+def test_few_samples_need_no_covariances(n, m, d):
+    rng = np.random.default_rng(n)
+    real = FeatureSet.of(rng.normal(3, 1, (n, d)), "real")
+    generated = FeatureSet.of(rng.normal(0, 2, (m, d)), "generated")
+    expected = distance_of_moments(Moments.of(real), Moments.of(generated))
+    assert distance_of_few(real, generated) == pytest.approx(expected, rel=1e-9)
+    same = FeatureSet.of(np.ones((n, d)), "real")
+    assert distance_of_few(same, same) == 0

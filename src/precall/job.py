@@ -11,7 +11,7 @@ from precall.calls import one_line
 from precall.combination import best_curve
 from precall.conventions import Convention
 from precall.curve import PRCurve
-from precall.engines import Engine, Progress, n_threads
+from precall.engines import Engine, Progress, choose_engine, n_threads
 from precall.errors import InputError
 from precall.estimators import Estimator, NeighborEstimator
 from precall.neighbors import CrossPlan, NeighborPlan
@@ -21,7 +21,12 @@ from precall.samples import Samples
 from precall.scores import Measured, Score, ScoreRequest
 from precall.split import CoinFlip, Fold, HoldOut, NoSplit, RepeatedHoldOut, Split
 from precall.two_sample import TwoSampleTest, binomial_test
-from precall.uncertainty import Replicates, score_replicates
+from precall.uncertainty import (
+    BoundedReplicates,
+    is_told_by_one_sweep,
+    recomputed_replicates,
+    score_replicates,
+)
 from precall.version import __version__
 from precall.weighing import Pool, Sets, Weigher
 
@@ -124,9 +129,9 @@ class Job:
                 pools[name].add(named[name], weighed.estimators[name], fold, found)
         measured = Measured(unsplit, sets, self.seed, n_threads(self.threads))
         scores = self._score(measured, next_progress)
-        replicates = self._replicates(sets, next_progress)
-        for name, (blocks, most) in replicates.items():
-            interval = blocks.interval(scores[name].value, self.confidence or 0.0, most)
+        replicates = self._replicates(sets, scores, next_progress)
+        for name, blocks in replicates.items():
+            interval = blocks.interval(scores[name].value, self.confidence or 0.0)
             scores[name] = replace(scores[name], interval=interval)
         samples = Samples.of(
             (len(sets[0]), len(sets[1])),
@@ -145,7 +150,7 @@ class Job:
             bands=self._bands(pools),
             confidence=self.confidence,
             extremes=samples.extremes(),
-            replicates={name: blocks for name, (blocks, _) in replicates.items()},
+            replicates={name: blocks.replicates for name, blocks in replicates.items()},
             samples=samples,
         )
 
@@ -173,15 +178,30 @@ class Job:
         }
 
     def _replicates(
-        self, sets: Sets, next_progress: Callable[[], Progress]
-    ) -> dict[str, tuple[Replicates, float]]:
+        self, sets: Sets, scores: Mapping[str, Score], next_progress: Callable[[], Progress]
+    ) -> dict[str, BoundedReplicates]:
         if self.confidence is None or not self.scores:
             return {}
         report = next_progress()
+        requests = self.possible_scores(sets)
         threads = n_threads(self.threads)
-        found = score_replicates(sets, self.possible_scores(sets), self.seed, threads)
+        found = score_replicates(sets, requests, self.seed, threads)
+        others = [request for request in requests if not is_told_by_one_sweep(request)]
+        if others:
+            small = replace(self, threads=1, engine=choose_engine(self.engine.name))
+            found |= recomputed_replicates(
+                sets, others, scores, small._values_in_block, self.seed, threads, report
+            )
         report(1, 1)
         return found
+
+    def _values_in_block(self, sets: Sets, requests: Sequence[ScoreRequest]) -> dict[str, float]:
+        """Compute some scores of a part of the samples."""
+        (fold,) = NoSplit().folds(*sets, self.seed)
+        plan = replace(self, scores=requests).score_plan(sets)
+        weighed = self.weigher.weigh({}, fold, 0, plan, lambda: silent)
+        measured = Measured(weighed.statistics, sets, self.seed, threads=1, is_block=True)
+        return {request.name: request.measure(measured).value for request in requests}
 
     def _tests(self, pools: Mapping[str, Pool]) -> dict[str, TwoSampleTest]:
         """Test for P = Q with each classifier; only a single split allows it without refitting."""

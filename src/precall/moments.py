@@ -22,6 +22,7 @@ from precall.parallel import in_threads, single_threaded_libraries
 __all__ = [
     "KernelDistance",
     "Moments",
+    "distance_of_few",
     "distance_of_moments",
     "frechet_distance",
     "kernel_distance",
@@ -188,6 +189,30 @@ def distance_of_moments(real: Moments, generated: Moments) -> float:
     return squared_shift + float(scale) * max(spread, 0.0)
 
 
+def distance_of_few(real: FeatureSet, generated: FeatureSet) -> float:
+    """Fréchet distance of fewer samples than features, without covariances of the features.
+
+    With centred rows X/√(n − 1) and Y/√(m − 1) for roots of the covariances the trace of (Σ₁Σ₂)^½
+    is the sum of the singular values of XYᵀ.
+    """
+    means = mean_of(real), mean_of(generated)
+    roots = []
+    for side, mean in zip((real, generated), means, strict=True):
+        if len(side) < 2:
+            raise InputError(f"a covariance needs at least 2 samples; {side.role} has {len(side)}.")
+        centered = side.rows.tile(0, len(side)) - mean
+        roots.append(centered / math.sqrt(len(side) - 1))
+    squared_shift = float(np.sum((means[0] - means[1]) ** 2))
+    scale = max(float(np.abs(root).max()) for root in roots)
+    if scale == 0.0:
+        return squared_shift
+    with single_threaded_libraries():
+        x, y = (root / scale for root in roots)
+        common = np.linalg.svd(x @ y.T, compute_uv=False).sum()
+        spread = float(np.vdot(x, x) + np.vdot(y, y) - 2 * common)
+    return squared_shift + scale**2 * max(spread, 0.0)
+
+
 def _root(covariance: Floats) -> Floats:
     """A with A Aᵀ = Σ, without the directions in which there is no variance but rounding."""
     values, vectors = np.linalg.eigh(covariance)
@@ -227,7 +252,8 @@ def kernel_distance(
     size = min(subset_size, len(real), len(generated))
     if size < 2:
         raise InputError(f"a kernel distance needs at least 2 samples of each class; got {size}.")
-    rngs = np.random.default_rng(seed).spawn(n_subsets)
+    is_whole = size == len(real) == len(generated)  # then all subsets are the same
+    rngs = np.random.default_rng(seed).spawn(1 if is_whole else n_subsets)
 
     def mmd(rng: np.random.Generator) -> float:
         x, y = (

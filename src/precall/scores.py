@@ -15,7 +15,7 @@ from precall.conventions import Convention
 from precall.errors import InputError
 from precall.features import FeatureSet
 from precall.hypersphere import alpha_precision, beta_recall
-from precall.moments import Moments, distance_of_moments, kernel_distance
+from precall.moments import Moments, distance_of_few, distance_of_moments, kernel_distance
 from precall.neighbors import Ball, CrossPlan, CrossStatistics, NeighborPlan, NeighborStatistics
 from precall.theory import (
     expected_clipped_coverage,
@@ -106,6 +106,7 @@ class Measured:
     sets: tuple[FeatureSet, FeatureSet]  # real, generated
     seed: int
     threads: int
+    is_block: bool = False  # of a larger sample, whose spread is wanted and not its value
 
     @property
     def real(self) -> Side:
@@ -227,12 +228,17 @@ def _clipped_coverage(measured: Measured, k: int) -> float:
 
 
 def _frechet(measured: Measured, k: int) -> float:
+    if max(map(len, measured.sets)) < measured.sets[0].n_features:
+        return distance_of_few(*measured.sets)
     real, generated = (Moments.of(side, threads=measured.threads) for side in measured.sets)
     return distance_of_moments(real, generated)
 
 
 def _kernel(measured: Measured, k: int) -> Score:
-    found = kernel_distance(*measured.sets, seed=measured.seed, threads=measured.threads)
+    n_subsets = 1 if measured.is_block else 100
+    found = kernel_distance(
+        *measured.sets, n_subsets=n_subsets, seed=measured.seed, threads=measured.threads
+    )
     return Score(found.mean, None, 0.0, standard_deviation=found.standard_deviation)
 
 

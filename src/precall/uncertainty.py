@@ -6,25 +6,48 @@ many random partitions, halves A and B of both sets give V₂ = mean (T_A − T_
 the mean of their variance over 4. If a score were a mean over the samples both would estimate its
 variance. What depends on pairs or more is inflated in smaller blocks, so that
 V = max(V₂, 2V₂ − V₄) extrapolates to the whole.
+
+One sweep tells most scores of all blocks. The rest are measured block by block, of at most 2 000
+samples a class. Fréchet and kernel distances are made of single samples and pairs alone, so that
+V₂ and V₄ tell the two apart: L + 2Q and L + 4Q, of which L + Q is left for the whole. Scores that
+are folded at their bound, which they reach where P = Q, vary least in the samples where they are
+highest: quarters, which are off the bound more often, tell their variance.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from precall.features import FeatureSet
-from precall.resampling import BlockPlan, BlockStatistics, measure_blocks
-from precall.scores import COVER_RATIO, ScoreRequest
+from precall.resampling import (
+    BlockPlan,
+    BlockStatistics,
+    measure_blocks,
+    measure_blocks_again,
+    n_in_blocks,
+)
+from precall.scores import COVER_RATIO, Score, ScoreRequest
 
-__all__ = ["Replicates", "score_replicates"]
+__all__ = [
+    "BoundedReplicates",
+    "Replicates",
+    "is_told_by_one_sweep",
+    "recomputed_replicates",
+    "score_replicates",
+]
+
+Sets = tuple[FeatureSet, FeatureSet]  # real, generated
 
 N_WORDS = 2  # of 64 partitions
-_DEGREES_OF_FREEDOM = 80  # of V, roughly
+_DEGREES_OF_FREEDOM = 80
+_SHARE = 0.0, 1.0
+_N_SUBSETS = 100  # of kernel_distance
 
 Blocks = NDArray[np.float64]
+Kind = Literal["any", "pairs", "folded"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,28 +56,47 @@ class Replicates:
 
     halves: Blocks  # (n_partitions, 2)
     quarters: Blocks  # (n_partitions, 4)
+    share: float = 1.0  # of the samples that were divided
+    kind: Kind = "any"
+    extra: float = 0.0  # variance that is not of the samples
 
     @property
     def variance(self) -> float:
         """Variance of the score of all samples."""
         v2 = float(np.mean((self.halves[:, 0] - self.halves[:, 1]) ** 2) / 4)
         v4 = float(np.mean(np.var(self.quarters, axis=1, ddof=1)) / 4)
-        return max(v2, 2 * v2 - v4)
+        if self.kind == "any":
+            variance = self.share * max(v2, 2 * v2 - v4)
+        elif self.kind == "folded":
+            variance = self.share * v4
+        else:
+            singles, pairs = 2 * v2 - v4, (v4 - v2) / 2
+            variance = max(self.share * singles + self.share**2 * pairs, self.share**2 * v2 / 2)
+        return variance + self.extra
 
     def half_width(self, confidence: float) -> float:
         """Half of the width of an interval around the score."""
         from scipy.stats import t
 
-        return float(t.ppf((1 + confidence) / 2, _DEGREES_OF_FREEDOM) * np.sqrt(self.variance))
+        degrees = min(_DEGREES_OF_FREEDOM, len(self.halves) // 2)  # of V, roughly
+        return float(t.ppf((1 + confidence) / 2, degrees) * np.sqrt(self.variance))
 
-    def interval(self, value: float, confidence: float, most: float) -> tuple[float, float]:
-        """Return an interval around the score, between 0 and ``most``."""
+    def interval(
+        self, value: float, confidence: float, bounds: tuple[float, float]
+    ) -> tuple[float, float]:
+        """Return an interval around the score, within the bounds of what it can be."""
         half = self.half_width(confidence)
-        return max(0.0, value - half), min(most, value + half)
+        return max(bounds[0], value - half), min(bounds[1], value + half)
 
     def minus(self, other: Self) -> Self:
         """Return the replicates of a difference, where the real samples are divided alike."""
-        return type(self)(self.halves - other.halves, self.quarters - other.quarters)
+        return replace(
+            self,
+            halves=self.halves - other.halves,
+            quarters=self.quarters - other.quarters,
+            share=max(self.share, other.share),
+            extra=self.extra + other.extra,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +105,7 @@ class _Blockwise:
 
     value: Callable[[BlockStatistics, int, bool], Blocks]
     needs: Callable[[int], BlockPlan]
-    most: float = 1.0
+    bounds: tuple[float, float] = _SHARE
 
 
 def _balls(k: int) -> BlockPlan:
@@ -105,7 +147,7 @@ _BLOCKWISE = {
     "density": _Blockwise(
         lambda b, k, quarters: b.density(k, quarters=quarters),
         lambda k: BlockPlan(densities=frozenset({k})),
-        np.inf,
+        (0.0, np.inf),
     ),
     "coverage": _Blockwise(_holds("real"), _balls),
     "precision_coverage": _Blockwise(_holds("generated"), _balls),
@@ -116,25 +158,96 @@ _BLOCKWISE = {
 }
 
 
-def score_replicates(
-    sets: tuple[FeatureSet, FeatureSet], requests: Sequence[ScoreRequest], seed: int, threads: int
-) -> dict[str, tuple[Replicates, float]]:
-    """Return the replicates of each score that has them, with the largest value it can have.
+_BOUNDS = {
+    "frechet_distance": (0.0, np.inf),
+    "kernel_distance": (-np.inf, np.inf),
+}
+_KINDS: dict[str, Kind] = {
+    "frechet_distance": "pairs",
+    "kernel_distance": "pairs",
+    "clipped_density": "folded",
+    "clipped_coverage": "folded",
+    "alpha_precision": "folded",
+}
 
-    Scores of other kinds have none, nor those whose k is too large for a quarter of the samples.
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundedReplicates:
+    """Replicates of a score, and what it can be."""
+
+    replicates: Replicates
+    bounds: tuple[float, float] = _SHARE
+
+    def interval(self, value: float, confidence: float) -> tuple[float, float]:
+        """Return an interval around the score."""
+        return self.replicates.interval(value, confidence, self.bounds)
+
+
+def score_replicates(
+    sets: Sets, requests: Sequence[ScoreRequest], seed: int, threads: int
+) -> dict[str, BoundedReplicates]:
+    """Return the replicates of each score that one sweep tells of all blocks.
+
+    There are none of a score whose k is too large for a quarter of the samples.
     """
-    known = {
+    n, m = map(len, sets)
+    fitting = {
         request.name: (_BLOCKWISE[request.defined_as], request.k)
         for request in requests
-        if request.defined_as in _BLOCKWISE and request.k is not None
+        if is_told_by_one_sweep(request) and request.k is not None
     }
-    n, m = map(len, sets)
-    fitting = {name: (how, k) for name, (how, k) in known.items() if how.needs(k).fits(n, m)}
+    fitting = {name: (how, k) for name, (how, k) in fitting.items() if how.needs(k).fits(n, m)}
     if not fitting:
         return {}
     plan = BlockPlan.union([how.needs(k) for how, k in fitting.values()])
     blocks = measure_blocks(sets, plan, n_words=N_WORDS, seed=seed, threads=threads)
     return {
-        name: (Replicates(how.value(blocks, k, False), how.value(blocks, k, True)), how.most)
+        name: BoundedReplicates(
+            Replicates(how.value(blocks, k, False), how.value(blocks, k, True)), how.bounds
+        )
         for name, (how, k) in fitting.items()
     }
+
+
+def is_told_by_one_sweep(request: ScoreRequest) -> bool:
+    """Whether a score of all blocks comes from one look at the distances."""
+    return request.defined_as in _BLOCKWISE
+
+
+def recomputed_replicates(
+    sets: Sets,
+    requests: Sequence[ScoreRequest],
+    scores: Mapping[str, Score],
+    measure: Callable[[Sets, Sequence[ScoreRequest]], Mapping[str, float]],
+    seed: int,
+    threads: int,
+    report: Callable[[int, int], None],
+) -> dict[str, BoundedReplicates]:
+    """Return the replicates of scores that are measured block by block.
+
+    Parameters
+    ----------
+    scores
+        Of all samples.
+    measure
+        Returns the scores of two sets by name; called from several threads.
+    """
+    smallest = min(n_in_blocks(len(side)) for side in sets) // 4
+    fitting = [request for request in requests if request.n_needed < smallest]
+    if not fitting:
+        return {}
+    blocks = measure_blocks_again(sets, lambda some: measure(some, fitting), seed, threads, report)
+    share = max(n_in_blocks(len(side)) / len(side) for side in sets)
+    found = {}
+    for request in fitting:
+        of_blocks, kind = blocks[request.name], request.defined_as
+        spread = scores[request.name].standard_deviation or 0.0
+        replicates = Replicates(
+            of_blocks.halves,
+            of_blocks.quarters,
+            share,
+            _KINDS.get(kind, "any"),
+            spread**2 / _N_SUBSETS,
+        )
+        found[request.name] = BoundedReplicates(replicates, _BOUNDS.get(kind, _SHARE))
+    return found

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import precall
 from precall.features import FeatureSet
-from precall.resampling import BlockPlan, Partitions, measure_blocks
-from precall.resampling.partitions import _unpack
+from precall.resampling import BlockPlan, measure_blocks
+from precall.resampling.partitions import Partitions, _unpack
 
 PLAN = BlockPlan(frozenset({3, 5}), frozenset({2, 5}), frozenset({(9, 3), (3, 1)}))
 

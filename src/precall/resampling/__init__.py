@@ -1,6 +1,12 @@
-"""Scores of random blocks of the samples, all from one look at the distances."""
+"""Scores of random blocks of the samples."""
 
 from precall.resampling.blocks import BlockPlan, BlockStatistics, measure_blocks
-from precall.resampling.partitions import Partitions
+from precall.resampling.recomputed import measure_blocks_again, n_in_blocks
 
-__all__ = ["BlockPlan", "BlockStatistics", "Partitions", "measure_blocks"]
+__all__ = [
+    "BlockPlan",
+    "BlockStatistics",
+    "measure_blocks",
+    "measure_blocks_again",
+    "n_in_blocks",
+]

@@ -41,10 +41,13 @@ class Partitions:
 
     def totals(self, values: NDArray[np.uint8], *, quarters: bool) -> NDArray[np.int64]:
         """Sum values (n, n_partitions) over the blocks of each partition."""
-        low = _unpack(self.low)
-        labels = low + 2 * _unpack(self.high) if quarters else low
+        labels = self.labels() if quarters else _unpack(self.low)
         blocks = range(4 if quarters else 2)
         return np.stack([np.sum(values * (labels == b), axis=0, dtype=np.int64) for b in blocks], 1)
+
+    def labels(self) -> NDArray[np.uint8]:
+        """Return the quarter of each sample in each partition, (n, n_partitions)."""
+        return np.asarray(_unpack(self.low) + 2 * _unpack(self.high))
 
     def sizes(self, *, quarters: bool) -> NDArray[np.int64]:
         """Samples in each block; the same in every partition."""

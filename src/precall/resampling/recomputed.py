@@ -1,0 +1,90 @@
+"""Scores of blocks that are measured block by block, where no single sweep tells them all.
+
+Of at most 2 000 samples a class, which bounds the time; a variance over N of n samples is that of
+all times N/n as far as it is due to single samples, and (N/n)² as far as it is due to pairs.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.features import FeatureSet
+from precall.parallel import in_threads, single_threaded_libraries
+from precall.resampling.partitions import Partitions
+
+__all__ = ["RecomputedBlocks", "measure_blocks_again", "n_in_blocks"]
+
+Sets = tuple[FeatureSet, FeatureSet]  # real, generated
+Blocks = NDArray[np.float64]
+
+N_PARTITIONS = 32
+_MOST_SAMPLES = 2000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecomputedBlocks:
+    """A score of every block of every partition."""
+
+    halves: Blocks  # (n_partitions, 2)
+    quarters: Blocks  # (n_partitions, 4)
+
+
+def n_in_blocks(n: int) -> int:
+    """Samples of a class that are divided."""
+    return min(n, _MOST_SAMPLES)
+
+
+def measure_blocks_again(
+    sets: Sets,
+    measure: Callable[[Sets], Mapping[str, float]],
+    seed: int,
+    threads: int,
+    report: Callable[[int, int], None],
+) -> dict[str, RecomputedBlocks]:
+    """Measure scores of all halves and quarters of random partitions of both sets.
+
+    Which samples are divided, and how, depends on the size of a set and the seed alone.
+
+    Parameters
+    ----------
+    measure
+        Returns the scores of two sets by name; called from several threads.
+    report
+        Called with the number of finished partitions and of all.
+    """
+    chosen = [_some(len(side), (seed, 8, c)) for c, side in enumerate(sets)]
+    drawn = [Partitions.draw(len(some), 1, (seed, c)) for c, some in enumerate(chosen)]
+    labels = [partitions.labels() for partitions in drawn]  # each (n, 64): the quarter
+
+    def block(s: int, b: int, *, quarters: bool) -> Sets:
+        real, generated = (
+            replace(side, rows=side.select(some[(of_class[:, s] % (4 if quarters else 2)) == b]))
+            for side, some, of_class in zip(sets, chosen, labels, strict=True)
+        )
+        return real, generated
+
+    def of_partition(s: int) -> list[list[Mapping[str, float]]]:
+        found = [
+            [measure(block(s, b, quarters=quarters)) for b in range(4 if quarters else 2)]
+            for quarters in (False, True)
+        ]
+        report(s + 1, N_PARTITIONS)
+        return found
+
+    with single_threaded_libraries():
+        found = in_threads(of_partition, range(N_PARTITIONS), threads)
+    return {
+        name: RecomputedBlocks(
+            np.array([[of[name] for of in halves] for halves, _ in found]),
+            np.array([[of[name] for of in quarters] for _, quarters in found]),
+        )
+        for name in found[0][0][0]
+    }
+
+
+def _some(n: int, seed: tuple[int, ...]) -> NDArray[np.intp]:
+    if n <= _MOST_SAMPLES:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(seed).choice(n, _MOST_SAMPLES, replace=False))

@@ -1,0 +1,114 @@
+"""Blocks that are measured one by one: every sample once, the same on any number of threads."""
+
+import numpy as np
+import pytest
+
+import precall
+from precall.features import FeatureSet
+from precall.resampling import measure_blocks_again, n_in_blocks
+from precall.resampling.recomputed import N_PARTITIONS
+from precall.uncertainty import Replicates
+
+RNG = np.random.default_rng(0)
+
+
+def sets_of(n, m, d=2):
+    return (
+        FeatureSet.of(RNG.normal(size=(n, d)), "real"),
+        FeatureSet.of(RNG.normal(size=(m, d)), "generated"),
+    )
+
+
+def sums(sets):
+    real, generated = (side.rows.tile(0, len(side)) for side in sets)
+    return {"real": float(real[:, 0].sum()), "n": float(len(real)), "m": float(len(generated))}
+
+
+def silent(done, total): ...
+
+
+def test_blocks_of_a_partition_make_up_the_whole():
+    sets = sets_of(403, 250)
+    found = measure_blocks_again(sets, sums, 0, 1, silent)
+    assert found["n"].halves.sum(axis=1).tolist() == [403] * N_PARTITIONS
+    assert found["m"].quarters.sum(axis=1).tolist() == [250] * N_PARTITIONS
+    whole = sums(sets)["real"]
+    for blocks in (found["real"].halves, found["real"].quarters):
+        np.testing.assert_allclose(blocks.sum(axis=1), whole)
+
+
+def test_of_many_samples_some_are_divided():
+    sets = sets_of(2500, 300)
+    found = measure_blocks_again(sets, sums, 0, 1, silent)
+    assert n_in_blocks(2500) == 2000
+    assert found["n"].halves.tolist() == [[1000, 1000]] * N_PARTITIONS
+    assert found["m"].halves.tolist() == [[150, 150]] * N_PARTITIONS
+
+
+def test_progress_is_told():
+    told = []
+    measure_blocks_again(sets_of(40, 40), sums, 0, 1, lambda *report: told.append(report))
+    assert told[-1] == (N_PARTITIONS, N_PARTITIONS)
+
+
+def test_intervals_do_not_depend_on_threads():
+    real, generated = RNG.normal(size=(300, 4)), RNG.normal(0.3, 1, (250, 4))
+    one, two = (
+        precall.evaluate(
+            real, generated, estimators=(), scores="all", intervals=True, threads=threads
+        )
+        for threads in (1, 3)
+    )
+    assert {n: s.interval for n, s in one.scores.items()} == {
+        n: s.interval for n, s in two.scores.items()
+    }
+    assert all(score.interval is not None for score in one.scores.values())
+
+
+def test_what_is_due_to_pairs_vanishes_faster():
+    """For T = L + Q blocks have variances L + 2Q and L + 4Q; the whole has L + Q."""
+    rng = np.random.default_rng(0)
+    linear, pairs = 3.0, 2.0
+    halves = rng.normal(scale=np.sqrt(2 * (linear + 2 * pairs)), size=(200_000, 2))
+    quarters = rng.normal(scale=np.sqrt(4 * (linear + 4 * pairs)), size=(200_000, 4))
+    whole = Replicates(halves, quarters, kind="pairs")
+    assert whole.variance == pytest.approx(linear + pairs, rel=0.03)
+    tenth = Replicates(halves, quarters, share=0.1, kind="pairs")
+    assert tenth.variance == pytest.approx(linear / 10 + pairs / 100, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "share"), [(400, 400, 1.0), (4000, 4000, 0.5)], ids=["all", "some"]
+)
+def test_the_interval_of_a_frechet_distance_has_the_right_width(n, m, share):
+    """In closed form where only the mean differs: Var = 4‖Δ‖²(1/n + 1/m), and a little more."""
+    variances = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        result = precall.evaluate(
+            rng.normal(size=(n, 3)),
+            rng.normal((2.0, 0.0, 0.0), size=(m, 3)),
+            estimators=(),
+            scores=["frechet_distance"],
+            intervals=True,
+            seed=seed,
+        )
+        replicates = result.replicates["frechet_distance"]
+        low, high = result.scores["frechet_distance"].interval
+        assert replicates.share == share
+        assert high - low == pytest.approx(2 * 2.12 * np.sqrt(replicates.variance), rel=0.01)
+        variances.append(replicates.variance)
+    assert np.mean(variances) == pytest.approx(16 * (1 / n + 1 / m), rel=0.3)
+
+
+def test_too_few_samples_have_no_interval():
+    result = precall.evaluate(
+        RNG.normal(size=(20, 2)),
+        RNG.normal(size=(20, 2)),
+        estimators=(),
+        scores=["nearest_precision", "authenticity"],
+        score_k=5,
+        intervals=True,
+    )
+    assert result.scores["nearest_precision"].interval is None
+    assert result.scores["authenticity"].interval is not None
