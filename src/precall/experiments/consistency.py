@@ -197,8 +197,8 @@ EXPERIMENT = Experiment(
     "the samples allows, like 1/√n. kNN with k = 4 stops at its own limit, and iPR even moves "
     "away: where density is smooth every sample lies in about k balls of either class. In 64 "
     "dimensions all are slower, coverage the fastest.",
-    quick_seconds=5,
-    full_seconds=100,
+    quick_seconds=4,
+    full_seconds=180,
     cells=cells,
     measure=measure,
     compare=compare,

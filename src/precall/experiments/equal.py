@@ -123,8 +123,8 @@ EXPERIMENT = Experiment(
     caption="Mean curves of two samples of one Gaussian, d = 64; the truth is the upper right "
     "corner. Without a split samples judge themselves, and all curves fall short of it, k = 4 by "
     "far; with a split they reach it.",
-    quick_seconds=2,
-    full_seconds=20,
+    quick_seconds=3,
+    full_seconds=24,
     cells=cells,
     measure=measure,
     compare=compare,

@@ -290,7 +290,7 @@ EXPERIMENT = Experiment(
     "grid of 11 angles they agree, but for iPR at k = 4 without a split; exact curves differ at "
     "large shifts, where the polygon inflates the truth.",
     quick_seconds=7,
-    full_seconds=180,
+    full_seconds=250,
     cells=cells,
     measure=measure,
     compare=compare,
