@@ -396,14 +396,9 @@ def test_demo(run, tmp_path):
     code, out, _ = run("demo", "--out", str(tmp_path / "demo"))
     assert code == 0
     left = sorted(path.name for path in (tmp_path / "demo").iterdir())
-    assert left == [
-        "curves.png",
-        "drops-7-8-and-9.json",
-        "invents-blurs.json",
-        "perfect.json",
-        "re-weights.json",
-    ]
-    assert out.endswith(f"Picture: {tmp_path / 'demo' / 'curves.png'}\n")
+    assert left == ["curves.png", "demo.json", "report.html"]
+    report = tmp_path / "demo" / "report.html"
+    assert out.endswith(f"Report:  {report} (open it in a browser)\n")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends a POSIX signal")

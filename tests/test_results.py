@@ -223,3 +223,19 @@ def test_files_that_are_no_results(tmp_path):
     for text in ('{"a":' * 100_000, '{"a": ' + "1" * 5000 + "}"):
         with pytest.raises(precall.InputError, match="not a JSON document"):
             precall.Evaluation.from_json(text)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda d: d["extremes"]["worst_generated"][0].update(row=10**6),
+        lambda d: d["extremes"]["least_covered_real"][0].update(nearest=-1),
+        lambda d: d["extremes"]["least_covered_real"][0].update(row="1"),
+        lambda d: d["protocol"].update(call=3),
+    ],
+)
+def test_rows_that_do_not_exist_are_refused(result, damage):
+    document = json.loads(result.to_json())
+    damage(document)
+    with pytest.raises(precall.InputError, match="not a result of precall"):
+        precall.Evaluation.from_json(json.dumps(document))

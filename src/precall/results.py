@@ -309,9 +309,9 @@ def _check_types(result: Evaluation) -> None:
         raise TypeError("protocol.k must hold integers")
     if not isinstance(protocol.call, str):
         raise TypeError("protocol.call must be text")
-    _check_rows(result)
     if not all(type(n) is int for n in (protocol.n, protocol.m, protocol.d, protocol.seed)):
         raise TypeError("n, m, d and seed must be integers")
+    _check_rows(result)
 
 
 def _check_rows(result: Evaluation) -> None:
