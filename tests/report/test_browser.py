@@ -163,7 +163,10 @@ def test_hostile_names_do_nothing(visit):
 
 def test_it_prints_light_and_whole(visit):
     tab = visit("one", scheme="dark")
+    legend = tab.locator("#curves .legend .traces")
+    assert legend.count() == 0
     tab.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert legend.count() == 3
     assert tab.evaluate("document.documentElement.dataset.theme") == "light"
     assert tab.locator("details:not([open])").count() == 0
     tab.evaluate("window.dispatchEvent(new Event('afterprint'))")

@@ -58,7 +58,7 @@
       if (!line.curve.band || !isShown.bands) continue;
       traces.push({
         x: line.curve.band.recall, y: line.curve.band.precision, mode: "none", fill: "toself",
-        fillcolor: clear(line.colour), hoverinfo: "skip", visible: line.shown,
+        fillcolor: clear(line.colour), hoverinfo: "skip", visible: line.shown, showlegend: false,
       });
     }
     for (const line of chosen) {
@@ -76,7 +76,7 @@
     traces.push({
       x: shown.map((line) => line.curve.recall[at]),
       y: shown.map((line) => line.curve.precision[at]),
-      mode: "markers", hoverinfo: "skip",
+      mode: "markers", hoverinfo: "skip", showlegend: false, visible: !isPrinting,
       marker: { size: 10, color: shown.map((line) => line.colour), line: { color: variable("--card"), width: 2 } },
     });
     return traces;
@@ -90,6 +90,8 @@
     Plotly.react(chart, curveTraces(chosen), layout({
       margin: { l: 56, r: 10, t: 8, b: 50 },
       hovermode: "closest",
+      showlegend: isPrinting, // on paper nobody can point at a line
+      legend: { orientation: "h", y: -0.14 },
       xaxis: { ...axis, title: { text: isNarrow(chart) ? "recall" : "recall: how much of real is covered" } },
       yaxis: {
         ...axis, scaleanchor: "x",
