@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -238,6 +239,40 @@ def test_pictures_are_counted_before_the_work(run, files, tmp_path, monkeypatch)
     )
 
 
+def test_two_outputs_are_two_files(run, files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    both = ["--json", "same.out", "--html", str(tmp_path / "same.out")]
+    code, _, err = run("evaluate", *files, *both)
+    assert (code, err) == (2, "precall: --json and --html would write the same file.\n")
+    manifest = tmp_path / "pictures.txt"
+    manifest.write_text("a.png\n")
+    code, _, err = run("evaluate", *files, "--images-real", str(manifest), "--html", str(manifest))
+    assert (code, err) == (2, f"precall: cannot write to {manifest}: it is one of the inputs.\n")
+    assert manifest.read_text() == "a.png\n"
+
+
+def test_arguments_that_look_like_options_are_repeated(run, files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path(files[1]).rename("-g.npy")
+    options = ["--no-curves", "--no-modes", "--no-intervals"]
+    code, out, _ = run("evaluate", *options, "--json", "-", "--", files[0], "-g.npy")
+    assert code == 0
+    command = json.loads(out)["protocol"]["call"]
+    assert command == shlex.join(
+        [
+            "precall",
+            "evaluate",
+            "--no-curves",
+            "--no-intervals",
+            "--no-modes",
+            "--",
+            files[0],
+            "-g.npy",
+        ]
+    )
+    assert run(*shlex.split(command)[1:])[0] == 0
+
+
 def test_report_of_earlier_results(run, files, tmp_path):
     one, other = tmp_path / "one.json", tmp_path / "other.json"
     quick = ["--estimator", "knn", "--estimator", "ipr", "--no-modes"]
@@ -273,6 +308,10 @@ def test_report_of_a_comparison(run, files, tmp_path):
         ("not json", "this is not a JSON document"),
         ('{"format_version": 3}', "this result has format_version 3; this version"),
         ('{"results": 3, "differences": []}', "this is not a comparison of precall"),
+        (
+            '{"results": {}, "differences": [], "format_version": 4}',
+            "this is not a comparison of precall",
+        ),
         ("[1]", "this is not a result of precall: expected a JSON object."),
     ],
 )

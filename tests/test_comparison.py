@@ -1,5 +1,6 @@
 """Models side by side."""
 
+import json
 import re
 
 import numpy as np
@@ -93,3 +94,22 @@ def test_documents_of_others_are_refused(text):
 def test_no_score_no_ranking(comparison):
     with pytest.raises(precall.InputError, match=r"^score 'fid' was not computed for 'good'\.$"):
         comparison.ranking("fid")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda d: d.update(format_version=99),
+        lambda d: d["differences"][0].update(value=float("nan")),
+        lambda d: d["differences"][0].update(value=10**400),
+        lambda d: d["differences"][0].update(first="nobody"),
+    ],
+)
+def test_forged_comparisons_are_refused(damage):
+    rows = np.random.default_rng(0).normal(size=(3, 60, 2))
+    found = precall.compare(rows[0], {"a": rows[1], "b": rows[2]}, estimators=(), scores=["recall"])
+    document = json.loads(found.to_json())
+    assert precall.Comparison.from_json(json.dumps(document)).differences == found.differences
+    damage(document)
+    with pytest.raises(precall.InputError, match="not a comparison of precall"):
+        precall.Comparison.from_json(json.dumps(document))

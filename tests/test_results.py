@@ -18,6 +18,12 @@ def result():
     return precall.evaluate(real, generated)
 
 
+@pytest.fixture(scope="module")
+def full_result():
+    real, generated = RNG.normal(size=(300, 3)), RNG.normal(1, 1, size=(300, 3))
+    return precall.evaluate(real, generated, estimators=["knn"], intervals=True, modes=3)
+
+
 def test_json_keeps_its_names(result):
     document = json.loads(result.to_json())
     assert list(document) == [
@@ -232,10 +238,20 @@ def test_files_that_are_no_results(tmp_path):
         lambda d: d["extremes"]["least_covered_real"][0].update(nearest=-1),
         lambda d: d["extremes"]["least_covered_real"][0].update(row="1"),
         lambda d: d["protocol"].update(call=3),
+        lambda d: d["protocol"].update(sources=[1]),
+        lambda d: d["protocol"].update(versions={"precall": 3}),
+        lambda d: d["protocol"].update(split=["cross-fit 2"]),
+        lambda d: d["bands"].update(other=d["bands"]["knn"]),
+        lambda d: d["bands"]["knn"].update(summaries={}),
+        lambda d: d["bands"]["knn"].update(confidence=3.5),
+        lambda d: d["bands"]["knn"].update(n_evaluated=10**400),
+        lambda d: d["modes"][0].update(finding="<b>dropped</b>"),
+        lambda d: d["modes"][0].update(nearest_real="123"),
+        lambda d: d["modes"][0].update(real_mass="inf"),
     ],
 )
-def test_rows_that_do_not_exist_are_refused(result, damage):
-    document = json.loads(result.to_json())
+def test_forged_results_are_refused(full_result, damage):
+    document = json.loads(full_result.to_json())
     damage(document)
     with pytest.raises(precall.InputError, match="not a result of precall"):
         precall.Evaluation.from_json(json.dumps(document))

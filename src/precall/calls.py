@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Mapping
 from os import PathLike
 
+import numpy as np
+
 __all__ = ["one_line", "python_call"]
 
 _NOT_IN_THE_RESULT = {"progress", "threads"}
@@ -28,7 +30,9 @@ def python_call(function: Callable[..., object], given: Mapping[str, object]) ->
     written = []
     for name, parameter in inspect.signature(function).parameters.items():
         value = given[name]
-        if parameter.default is inspect.Parameter.empty:
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD and isinstance(value, Mapping):
+            written += [f"{key}={_spelled(key, option)}" for key, option in value.items()]
+        elif parameter.default is inspect.Parameter.empty:
             written.append(_spelled(name, value))
         elif name not in _NOT_IN_THE_RESULT and not _is_default(value, parameter.default):
             written.append(f"{name}={_spelled(name, value)}")
@@ -47,9 +51,22 @@ def _is_default(value: object, default: object) -> bool:
 def _spelled(name: str, value: object) -> str:
     if isinstance(value, PathLike):
         return repr(str(value))
+    if isinstance(value, np.generic):
+        return repr(value.item())
+    if isinstance(value, Mapping) and all(isinstance(v, str | PathLike) for v in value.values()):
+        return repr({key: str(path) for key, path in value.items()})
     if isinstance(value, list | tuple) and name == "estimators":
-        return f"[{', '.join(map(one_line, value))}]"
+        return f"[{', '.join(map(_qualified, value))}]"
+    if name in ("split", "engine"):
+        return _qualified(value)
     if isinstance(value, list | tuple) and all(isinstance(item, _SPELLED_OUT) for item in value):
         return repr(list(value)) if len(value) < 100 else name
-    is_plain = isinstance(value, _SPELLED_OUT) or name in ("split", "engine")
-    return one_line(value) if is_plain else name
+    return one_line(value) if isinstance(value, _SPELLED_OUT) else name
+
+
+def _qualified(thing: object) -> str:
+    """What a part of the library is called from outside; an engine goes by its name."""
+    is_ours = type(thing).__module__.startswith("precall.")
+    if is_ours and isinstance(getattr(thing, "name", None), str) and hasattr(thing, "measure"):
+        return repr(thing.name)  # type: ignore[attr-defined]
+    return f"precall.{one_line(thing)}" if is_ours else one_line(thing)

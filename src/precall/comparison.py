@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from os import PathLike
 from pathlib import Path
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from precall.bands import SUMMARIES
-from precall.documents import parse
+from precall.calls import python_call
+from precall.documents import parse, read_finite
 from precall.engines import choose_engine
 from precall.errors import InputError
 from precall.evaluation import evaluate
@@ -108,10 +109,12 @@ class Comparison:
                 name: Evaluation.from_json(json.dumps(entry))
                 for name, entry in document["results"].items()
             }
-            differences = tuple(_difference(entry) for entry in document["differences"])
+            differences = tuple(_difference(entry, results) for entry in document["differences"])
+            if not results or document["format_version"] != FORMAT_VERSION:
+                raise TypeError(f"expected models and format_version {FORMAT_VERSION}")
         except InputError:
             raise
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        except (ArithmeticError, LookupError, TypeError, AttributeError, ValueError) as error:
             raise InputError(f"this is not a comparison of precall: {error!r:.200}.") from error
         return cls(results, differences)
 
@@ -233,18 +236,23 @@ def compare(
     >>> both.ranking("coverage"), both.dominated()
     (['good', 'bad'], [('good', 'bad')])
     """
+    call = python_call(compare, locals())
     sets = _as_models(models, subsample=subsample, seed=seed)
     reference = FeatureSet.of(real, "real")
     # What concerns real samples alone is measured once.
     options = {"intervals": True, "engine": choose_engine(engine, remembers=True), **options}
     results = {
-        name: evaluate(reference, generated, seed=seed, **options)
+        name: _called(evaluate(reference, generated, seed=seed, **options), call)
         for name, generated in sets.items()
     }
     differences: list[Difference] = []
     for first, second in combinations(results, 2):
         differences += _differences(first, results[first], second, results[second])
     return Comparison(results, tuple(differences))
+
+
+def _called(result: Evaluation, call: str) -> Evaluation:
+    return replace(result, protocol=replace(result.protocol, call=call))
 
 
 def _as_models(
@@ -322,12 +330,14 @@ def _count(first: str, second: str, differences: Sequence[Difference]) -> str:
     return f"{first} and {second}: {n_clear} of {n_known} differences are clear of chance."
 
 
-def _difference(entry: Any) -> Difference:
+def _difference(entry: Any, results: Mapping[str, Evaluation]) -> Difference:
     interval = entry["interval"]
+    if entry["first"] not in results or entry["second"] not in results:
+        raise LookupError("a difference is between models of the comparison")
     return Difference(
         str(entry["what"]),
-        str(entry["first"]),
-        str(entry["second"]),
-        float(entry["value"]),
-        None if interval is None else (float(interval[0]), float(interval[1])),
+        entry["first"],
+        entry["second"],
+        read_finite(entry["value"]),
+        None if interval is None else (read_finite(interval[0]), read_finite(interval[1])),
     )

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.bands import CurveBand
+from precall.bands import SUMMARIES, CurveBand
 from precall.curve import PRCurve
 from precall.errors import InputError
-from precall.modes import Mode
+from precall.modes import FINDINGS, Mode
 from precall.samples import Extreme, Extremes
 from precall.scores import Ceiling, Score
 from precall.two_sample import TwoSampleTest
@@ -28,11 +28,15 @@ __all__ = [
     "read_band",
     "read_curve",
     "read_extremes",
+    "read_finite",
     "read_mode",
     "read_number",
     "read_score",
     "read_test",
 ]
+
+
+_MOST_SAMPLES = 10**12
 
 
 def as_text(document: Mapping[str, Any]) -> str:
@@ -86,16 +90,21 @@ def read_curve(entry: Any) -> PRCurve:
 def read_band(entry: Any) -> CurveBand:
     """Read a band."""
     n, m = entry["n_evaluated"], entry["m_evaluated"]
-    if type(n) is not int or type(m) is not int or min(n, m) < 1 or not entry["splits"]:
-        raise TypeError("a band is of one or more splits with evaluated samples")
+    if not all(type(size) is int and 1 <= size <= _MOST_SAMPLES for size in (n, m)):
+        raise TypeError("a band has evaluated samples of both classes")
+    if not entry["splits"] or entry["summaries"].keys() != SUMMARIES.keys():
+        raise TypeError("a band is of one or more splits, and has an interval of every summary")
+    confidence = _share(entry["confidence"])
+    if not 0 < confidence < 1:
+        raise TypeError("confidence lies between 0 and 1")
     return CurveBand(
         tuple(PRCurve(_numbers(v["fpr"]), _numbers(v["fnr"])) for v in entry["splits"]),
         n,
         m,
-        _required(entry["confidence"]),
-        _required(entry["simultaneous_z"]),
+        confidence,
+        read_finite(entry["simultaneous_z"]),
         {
-            name: (_required(low), _required(high))
+            name: (read_finite(low), read_finite(high))
             for name, (low, high) in entry["summaries"].items()
         },
     )
@@ -137,13 +146,21 @@ def _ceiling(entry: Any) -> Ceiling | None:
 
 def read_mode(entry: Any) -> Mode:
     """Read a mode."""
+    if entry["finding"] not in FINDINGS:
+        raise TypeError(f"a mode is one of {', '.join(FINDINGS)}")
     pairs = {
-        name: (_required(entry[name][0]), _required(entry[name][1]))
+        name: (_share(entry[name][0]), _share(entry[name][1]))
         for name in ("real_interval", "generated_interval")
     }
-    nearest = {name: tuple(map(int, entry[name])) for name in ("nearest_real", "nearest_generated")}
-    masses = {name: _required(entry[name]) for name in ("real_mass", "generated_mass", "p_value")}
-    return Mode(finding=str(entry["finding"]), **pairs, **nearest, **masses)  # type: ignore[arg-type]
+    nearest = {name: _rows(entry[name]) for name in ("nearest_real", "nearest_generated")}
+    masses = {name: _share(entry[name]) for name in ("real_mass", "generated_mass", "p_value")}
+    return Mode(finding=entry["finding"], **pairs, **nearest, **masses)  # type: ignore[arg-type]
+
+
+def _rows(values: Any) -> tuple[int, ...]:
+    if not isinstance(values, list) or not all(type(row) is int for row in values):
+        raise TypeError("rows of samples must be a list of integers")
+    return tuple(values)
 
 
 def read_extremes(entry: Any) -> Extremes:
@@ -172,6 +189,19 @@ def _required(value: Any) -> float:
     if type(value) not in (int, float) or math.isnan(value):
         raise TypeError(f"expected a number, not {value!r:.40}")
     return float(value)
+
+
+def read_finite(value: Any) -> float:
+    """Read a number that is not infinite."""
+    if math.isinf(number := _required(value)):
+        raise TypeError("expected a finite number")
+    return number
+
+
+def _share(value: Any) -> float:
+    if not 0 <= (number := _required(value)) <= 1:
+        raise TypeError(f"expected a share between 0 and 1, not {number:g}")
+    return number
 
 
 def _numbers(values: Any) -> NDArray[np.float64]:

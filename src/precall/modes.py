@@ -7,7 +7,7 @@ keeps the chance of any false alarm below 1 − confidence.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,10 @@ from precall.errors import InputError, check_integer
 from precall.features import FeatureSet, check_same_features
 from precall.parallel import single_threaded_libraries
 
-__all__ = ["Mode", "find_modes"]
+__all__ = ["FINDINGS", "Mode", "find_modes"]
 
 Finding = Literal["as it should be", "dropped", "invented", "under-produced", "over-produced"]
+FINDINGS: tuple[str, ...] = get_args(Finding)
 
 _TRIED = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 30)
 _DEFAULT_MODES = 20

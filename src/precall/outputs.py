@@ -17,7 +17,7 @@ def check_target(path: Path, inputs: Iterable[Path] = ()) -> None:
         raise InputError(f"cannot write to {path}: it is a folder.")
     if not path.parent.is_dir():
         raise InputError(f"cannot write to {path}: there is no folder {path.parent}.")
-    if any(path.exists() and other.exists() and path.samefile(other) for other in inputs):
+    if path.exists() and any(_is_part_of(path, other) for other in inputs):
         raise InputError(f"cannot write to {path}: it is one of the inputs.")
     if path.exists() and not path.is_file():
         return  # a pipe or a device
@@ -53,7 +53,14 @@ def replacing(path: Path) -> Iterator[Path]:
 def write_text(path: Path, text: str) -> None:
     """Write a UTF-8 text file."""
     with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")  # odd file names
+
+
+def _is_part_of(path: Path, other: Path) -> bool:
+    """Whether a file is the other, or in it if that is a folder."""
+    if not other.exists():
+        return False
+    return path.samefile(other) or (other.is_dir() and path.resolve().parent == other.resolve())
 
 
 def _umask() -> int:

@@ -307,8 +307,19 @@ def _check_types(result: Evaluation) -> None:
         raise ValueError("protocol.k must name every curve")
     if not all(k is None or type(k) is int for k in protocol.k.values()):
         raise TypeError("protocol.k must hold integers")
-    if not isinstance(protocol.call, str):
-        raise TypeError("protocol.call must be text")
+    texts = ("dtype", "split", "tie_rule", "convention", "engine", "call")
+    if not all(isinstance(getattr(protocol, name), str) for name in texts):
+        raise TypeError(f"{', '.join(texts)} of the protocol must be text")
+    for name in ("estimators", "sources", "fingerprints", "versions"):
+        mapping = getattr(protocol, name)
+        if not isinstance(mapping, Mapping) or not all(
+            isinstance(text, str) for text in mapping.values()
+        ):
+            raise TypeError(f"protocol.{name} must hold text")
+    if not all(isinstance(c, str) for choices in protocol.choices.values() for c in choices):
+        raise TypeError("protocol.choices must hold text")
+    if not result.bands.keys() <= result.curves.keys():
+        raise ValueError("bands must be of curves that are there")
     if not all(type(n) is int for n in (protocol.n, protocol.m, protocol.d, protocol.seed)):
         raise TypeError("n, m, d and seed must be integers")
     _check_rows(result)

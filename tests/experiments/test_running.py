@@ -71,6 +71,10 @@ def test_an_interrupted_run_goes_on_where_it_stopped(experiment, counting, tmp_p
     with pytest.raises(KeyboardInterrupt):
         run_experiment(experiment, tmp_path, Size(quick=True))
     assert finished(experiment, tmp_path) is None
+    with pytest.raises(KeyboardInterrupt):  # with other settings, where there is a result
+        run_experiment(experiment, tmp_path / "whole", Size(quick=True), seed=1)
+    assert finished(experiment, tmp_path / "whole").rows == whole.rows
+    counting.measured = [0, 1]
     counting.stops_at = None
     again = run_experiment(experiment, tmp_path, Size(quick=True))
     assert counting.measured == [0, 1, 2]

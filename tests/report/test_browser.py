@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import precall
+from precall.report.page import write_page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
@@ -26,7 +27,14 @@ def pages(tmp_path_factory):
     one.to_html(folder / "one.html", images_real=pixels, images_generated=pixels)
     several = precall.compare(REAL, {HOSTILE: GENERATED, "same": REAL}, **options)
     several.to_html(folder / "several.html")
-    return {name: (folder / f"{name}.html").as_uri() for name in ("one", "several")}
+    few = {"scores": ["frechet_distance"], "modes": None, "intervals": False}
+    mixed = {
+        f"%{{x}} {i}": precall.evaluate(REAL, GENERATED, **few, estimators=["knn"])
+        for i in range(9)
+    }
+    mixed["W" * 200] = precall.evaluate(REAL, GENERATED, **few, estimators=["ipr"])
+    write_page(folder / "mixed.html", mixed)
+    return {name: (folder / f"{name}.html").as_uri() for name in ("one", "several", "mixed")}
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +111,22 @@ def test_models_are_switched_on_and_off(visit):
     assert n_lines(tab) == 1
     tab.get_by_role("checkbox", name="coverage", exact=True).check()
     assert n_lines(tab) == 2
+
+
+def test_models_with_different_curves_are_all_drawn_and_told_apart(visit):
+    tab = visit("mixed")
+    assert n_lines(tab) == 10
+    styles = tab.evaluate(
+        """() => document.getElementById("curves").data.filter((trace) => trace.name)
+            .map((trace) => trace.line.color + trace.line.dash)"""
+    )
+    assert len(set(styles)) == 10
+    names = tab.evaluate("document.getElementById('curves').data.map((trace) => trace.name)")
+    assert "&#37;{x} 0: knn" in names
+    assert tab.locator("#scores").count() == 0  # a distance is no share
+    for width in (1200, 390):
+        tab.set_viewport_size({"width": width, "height": 900})
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_hovering_tells_trade_off_precision_and_recall(visit):

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import os
 import struct
 import zlib
 
@@ -56,10 +57,46 @@ def test_arrays(tmp_path):
 
 def test_what_cannot_be_read_is_left_out(folder):
     (folder / "0.png").write_bytes(b"not a picture")
+    (folder / "list.txt").write_text("0.png\n1.png\n2.png\n", encoding="utf-8-sig")
+    thumbnails = as_thumbnails(folder / "list.txt", 3, "images")
     (folder / "1.png").unlink()
-    (folder / "list.txt").write_text("0.png\n1.png\n2.png\n../../etc\n")
-    thumbnails = as_thumbnails(folder / "list.txt", 4, "images")
-    assert [thumbnails.data_uri(i) is None for i in range(4)] == [True, True, False, True]
+    assert [thumbnails.data_uri(i) is None for i in range(3)] == [True, True, False]
+
+
+def test_a_list_of_what_is_not_there_is_refused(folder):
+    (folder / "list.txt").write_text("0.png\n7.png\n")
+    with pytest.raises(InputError) as error:
+        as_thumbnails(folder / "list.txt", 2, "images_real")
+    assert str(error.value) == (
+        f"images_real: {folder / 'list.txt'} lists {folder / '7.png'}, which is no file; paths are "
+        "relative to the list."
+    )
+
+
+def test_formats_that_call_other_programs_are_not_opened(tmp_path, monkeypatch):
+    (tmp_path / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EOF\n")
+    monkeypatch.setattr("subprocess.Popen", lambda *_, **__: pytest.fail("ran a program"))
+    assert as_thumbnails(tmp_path, 1, "images").data_uri(0) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_pipes_are_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "a.png")
+    assert as_thumbnails(tmp_path, 1, "images").data_uri(0) is None
+
+
+def test_deep_transparent_and_turned_pictures(tmp_path):
+    gradient = np.linspace(0, 65535, 40 * 40).reshape(40, 40).astype(np.uint16)
+    Image.fromarray(gradient).save(tmp_path / "a.png")
+    Image.new("RGBA", (20, 20), (255, 0, 0, 0)).save(tmp_path / "b.png")
+    exif = Image.Exif()
+    exif[0x0112] = 6  # held sideways
+    Image.new("RGB", (40, 20)).save(tmp_path / "c.png", exif=exif)
+    thumbnails = as_thumbnails(tmp_path, 3, "images")
+    deep, clear, turned = (opened(thumbnails.data_uri(i)) for i in range(3))
+    assert 120 < np.asarray(deep).mean() < 135
+    assert np.asarray(clear).min() == 255
+    assert turned.size == (20, 40)
 
 
 def test_a_picture_that_would_fill_the_memory_is_left_out(tmp_path):

@@ -20,14 +20,19 @@ def remembering_command(result: Evaluation) -> Evaluation:
     return replace(result, protocol=replace(result.protocol, call=command))
 
 
-def _words(context: click.Context) -> Iterator[str]:
-    yield from ("precall", str(context.info_name))
+def _words(context: click.Context) -> list[str]:
+    arguments: list[str] = []
+    options: list[str] = []
     for parameter in context.command.params:
         value = context.params.get(str(parameter.name))
         if isinstance(parameter, click.Argument):
-            yield from map(str, value if isinstance(value, tuple) else (value,))
+            arguments += map(str, value if isinstance(value, tuple) else (value,))
         elif parameter.name not in _ONLY_WRITES and isinstance(parameter, click.Option):
-            yield from _option_words(parameter, value, context)
+            options += _option_words(parameter, value, context)
+    command = ["precall", str(context.info_name)]
+    if any(argument.startswith("-") for argument in arguments):
+        return [*command, *options, "--", *arguments]
+    return [*command, *arguments, *options]
 
 
 def _option_words(option: click.Option, value: object, context: click.Context) -> Iterator[str]:

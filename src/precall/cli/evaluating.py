@@ -169,7 +169,15 @@ def evaluate_command(
     """
     if estimators and not curves:
         raise click.UsageError("--estimator goes without --no-curves.")
-    given = (real, generated, labels_real, labels_generated, held_out)
+    given = (
+        real,
+        generated,
+        labels_real,
+        labels_generated,
+        held_out,
+        images_real,
+        images_generated,
+    )
     inputs = [path for path in given if path]
     check_outputs(json_path, html_path, samples_path, inputs)
     pictures = {"real": images_real, "generated": images_generated}
@@ -265,7 +273,8 @@ def compare_command(
         raise click.UsageError(
             "--images-generated goes without --subsample, which leaves rows out."
         )
-    check_outputs(json_path, html_path, None, [real, *files.values()])
+    pictures = [*folders.values(), *([images_real] if images_real else [])]
+    check_outputs(json_path, html_path, None, [real, *files.values(), *pictures])
     check_pictures(html_path, {"real": images_real}, {"real": real})
     check_pictures(html_path, folders, files)
     found = compare(

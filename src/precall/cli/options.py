@@ -1,6 +1,7 @@
 """What options mean, and refusals that need no reading of files."""
 
 from collections.abc import Callable, Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import Literal
 
@@ -101,12 +102,11 @@ def check_outputs(
     for path in (json_file, html_path):
         if path is not None:
             check_target(path, inputs)
-    named = {"--json": json_file, "--html": html_path}
-    for option, path in named.items():
-        if path is not None and path in samples:
-            raise click.UsageError(f"{option} and --samples would write the same file.")
-    if json_file is not None and json_file == html_path:
-        raise click.UsageError("--json and --html would write the same file.")
+    named = {"--json": (json_file,), "--html": (html_path,), "--samples": samples}
+    written = {option: {p.resolve() for p in paths if p} for option, paths in named.items()}
+    for (one, paths), (other, others) in combinations(written.items(), 2):
+        if paths & others:
+            raise click.UsageError(f"{one} and {other} would write the same file.")
 
 
 def check_pictures(

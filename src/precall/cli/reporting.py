@@ -58,6 +58,7 @@ def report_command(
     check_target(out, files.values())
     found, differences = _read(files)
     folders = _named_folders(images_generated, found)
+    check_target(out, [*folders.values(), *([images_real] if images_real else [])])
     pictures = Pictures(images_real, dict(folders))
     write_page(out, found, title=title, differences=differences, pictures=pictures)
     for sentence in protocol_differences(found):
@@ -93,6 +94,10 @@ def _read(files: dict[str, Path]) -> tuple[dict[str, Evaluation], tuple[Differen
                 differences = comparison.differences
             elif models.keys() & (found.keys() | files.keys()):
                 models = {f"{name}: {model}": result for model, result in models.items()}
+        if twice := sorted(models.keys() & found.keys()):
+            raise click.UsageError(
+                f"two models are called {', '.join(twice)}; name each result with NAME=FILE."
+            )
         found |= models
     return found, differences
 

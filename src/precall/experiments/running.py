@@ -43,8 +43,8 @@ def run_experiment(
 ) -> Outcome:
     """Measure every cell that is not yet known, compare with the paper and draw the figure.
 
-    Cells are written to ``folder/NAME.json`` as they are finished: an interrupted run loses the
-    cell it was in, and no more.
+    Cells are written to ``folder/NAME.partial.json`` as they are finished: an interrupted run loses
+    the cell it was in, and no more. ``folder/NAME.json`` is replaced when all are.
 
     Parameters
     ----------
@@ -57,11 +57,11 @@ def run_experiment(
     if missing:
         raise InputError(f"experiment {experiment.name} needs {' and '.join(missing)}.")
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{experiment.name}.json"
+    path, partial = (folder / f"{experiment.name}{end}" for end in (".json", ".partial.json"))
     settings = {"experiment": experiment.name, "quick": size.quick, "repeats": size.repeats}
     settings |= {"seed": seed, "version": __version__}
     cells = experiment.cells(size)
-    known = _known(path, settings)
+    known = _known(path, settings) | _known(partial, settings)
     for done, cell in enumerate(cells):
         if report is not None:
             report(done, len(cells))
@@ -70,10 +70,11 @@ def run_experiment(
         start = time.perf_counter()
         values = experiment.measure(cell.parameters, _generator(experiment, cell, seed))
         known[cell.name] = {"values": values, "seconds": round(time.perf_counter() - start, 3)}
-        _write(path, {"settings": settings, "cells": known, "rows": None})
+        _write(partial, {"settings": settings, "cells": known, "rows": None})
     found = Measurements([Measured(c.parameters, known[c.name]["values"]) for c in cells])
     rows = [asdict(row) for row in experiment.compare(found)]
     _write(path, {"settings": settings, "cells": known, "rows": rows})
+    partial.unlink(missing_ok=True)
     _draw(experiment, found, _figure(experiment, folder))
     if report is not None:
         report(len(cells), len(cells))
@@ -84,22 +85,23 @@ def run_experiment(
 
 
 def finished(experiment: Experiment, folder: Path) -> Outcome | None:
-    """Return what a folder holds of an experiment; ``None`` if that is nothing, or a part."""
+    """Return what a folder holds of an experiment; ``None`` if that is nothing."""
     path = folder / f"{experiment.name}.json"
     if not path.exists():
         return None
     document = _read(path)
-    if document["rows"] is None:
-        return None
-    settings = document["settings"]
-    return Outcome(
-        experiment,
-        [Row(**row) for row in document["rows"]],
-        sum(cell["seconds"] for cell in document["cells"].values()),
-        Size(settings["quick"], settings["repeats"]),
-        settings["seed"],
-        _figure(experiment, folder),
-    )
+    try:
+        settings = document["settings"]
+        return Outcome(
+            experiment,
+            [Row(**row) for row in document["rows"]],
+            sum(cell["seconds"] for cell in document["cells"].values()),
+            Size(settings["quick"], settings["repeats"]),
+            settings["seed"],
+            _figure(experiment, folder),
+        )
+    except (LookupError, TypeError) as error:
+        raise _not_a_result(path) from error
 
 
 def _figure(experiment: Experiment, folder: Path) -> Path:
@@ -129,10 +131,14 @@ def _read(path: Path) -> dict[str, Any]:
     except (ValueError, TypeError, AttributeError, RecursionError):
         is_whole = False
     if not is_whole:
-        raise InputError(
-            f"{path} is not a result of an experiment; remove it or choose another folder."
-        )
+        raise _not_a_result(path)
     return document
+
+
+def _not_a_result(path: Path) -> InputError:
+    return InputError(
+        f"{path} is not a result of an experiment; remove it or choose another folder."
+    )
 
 
 def _write(path: Path, document: dict[str, Any]) -> None:

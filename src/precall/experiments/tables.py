@@ -61,14 +61,21 @@ def _section(outcome: Outcome) -> str:
     return "\n\n".join(
         [
             f"## {experiment.name}: {experiment.title}",
-            f"{experiment.where}. `precall reproduce {experiment.name}"
-            f"{' --quick' * outcome.size.quick}`, {size} size, seed {outcome.seed}, "
-            f"{_duration(outcome.seconds)} on two cores.",
+            f"{experiment.where}. `{_command(outcome)}`, {size} size, seed {outcome.seed}, "
+            f"{_duration(outcome.seconds)}.",
             f"![{experiment.title}]({outcome.figure.name})",
             f"*{experiment.caption}*",
             row_table([_escaped(row) for row in outcome.rows], "github"),
         ]
     )
+
+
+def _command(outcome: Outcome) -> str:
+    words = ["precall", "reproduce", outcome.experiment.name]
+    words += ["--quick"] if outcome.size.quick else []
+    words += [f"--repeats {outcome.size.repeats}"] if outcome.size.repeats else []
+    words += [f"--seed {outcome.seed}"] if outcome.seed else []
+    return " ".join(words)
 
 
 def _escaped(row: Row) -> Row:

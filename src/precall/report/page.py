@@ -95,7 +95,7 @@ def render_page(
         undefined=StrictUndefined,
     )
     pictures = pictures or Pictures()
-    several = len(results) > 1
+    several, data = len(results) > 1, chart_data(results)
     return environment.get_template("page.html").render(
         title=title or ("How the models fail" if several else "How the model fails"),
         version=__version__,
@@ -113,7 +113,8 @@ def render_page(
         score_table=score_table(results),
         protocol_table=protocol_table(results),
         calls=list(dict.fromkeys(result.protocol.call for result in results.values())),
-        data=chart_data(results),
+        has_score_chart=any(s["isShare"] for model in data["models"] for s in model["scores"]),
+        data=data,
     )
 
 

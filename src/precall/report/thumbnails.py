@@ -19,6 +19,8 @@ __all__ = ["Thumbnails", "as_thumbnails"]
 
 _SIDE = 96  # pixels, at most
 _ENDINGS = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm"}
+# None that calls other programs, whatever a file says it is.
+_FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
 
 
 class Thumbnails(Protocol):
@@ -56,10 +58,11 @@ class _Files:
         try:
             if source.is_dir():
                 found = [path for path in source.iterdir() if path.suffix.lower() in _ENDINGS]
-                paths = sorted(found, key=lambda path: path.name)
+                paths, missing = sorted(found, key=lambda path: path.name), []
             else:
-                lines = source.read_text(encoding="utf-8").splitlines()
+                lines = source.read_text(encoding="utf-8-sig").splitlines()
                 paths = [source.parent / line.strip() for line in lines if line.strip()]
+                missing = [path for path in paths if not path.is_file()]
         except (OSError, UnicodeDecodeError, ValueError) as error:
             raise InputError(f"{role}: cannot read {source}: {error}.") from error
         if len(paths) != n:
@@ -68,25 +71,27 @@ class _Files:
                 f"{role}: {source} has {len(paths)} {kind}, but there are {n} samples; give one "
                 "for each row, in the order of the rows."
             )
+        if missing:
+            raise InputError(
+                f"{role}: {source} lists {missing[0]}, which is no file; paths are relative to the "
+                "list."
+            )
         return cls(tuple(paths))
 
     def data_uri(self, row: int) -> str | None:
-        from PIL import Image, UnidentifiedImageError
+        from PIL import Image
 
+        path = self.paths[row]
+        if not path.is_file():
+            return None
         try:
             with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
                 warnings.simplefilter("error", Image.DecompressionBombWarning)
-                with Image.open(self.paths[row]) as image:
+                with Image.open(path, formats=_FORMATS) as image:
                     image.draft("RGB", (2 * _SIDE, 2 * _SIDE))
-                    return _encoded(image.convert("RGB"))
-        except (
-            OSError,
-            SyntaxError,
-            ValueError,
-            UnidentifiedImageError,
-            Image.DecompressionBombError,
-            Image.DecompressionBombWarning,
-        ):
+                    return _encoded(_upright_rgb(image))
+        except Exception:  # whatever a decoder makes of a damaged file: one picture less
             return None
 
 
@@ -113,6 +118,23 @@ class _Array:
         if pixels.dtype != np.uint8:
             pixels = np.round(255 * np.clip(np.nan_to_num(pixels), 0, 1)).astype(np.uint8)
         return _encoded(Image.fromarray(np.ascontiguousarray(pixels)).convert("RGB"))
+
+
+def _upright_rgb(image: "Image") -> "Image":
+    """Turn a picture as its camera was held, on white where it is transparent, in 8 bits."""
+    from PIL import Image as Pillow
+    from PIL import ImageOps
+
+    image = ImageOps.exif_transpose(image)
+    if image.mode[0] in "IF":  # more than 8 bits: from 0 to the largest value there is
+        pixels = np.clip(np.nan_to_num(np.asarray(image, np.float64)), 0, None)
+        largest = 65535.0 if image.mode.startswith("I;16") else max(float(pixels.max()), 1.0)
+        return Pillow.fromarray(np.round(255 * pixels / largest).astype(np.uint8)).convert("RGB")
+    if "A" in image.getbands() or "transparency" in image.info:
+        image = image.convert("RGBA")
+        ground = Pillow.new("RGBA", image.size, "white")
+        return Pillow.alpha_composite(ground, image).convert("RGB")
+    return image.convert("RGB")
 
 
 def _encoded(image: "Image") -> str:

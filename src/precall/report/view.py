@@ -33,6 +33,8 @@ __all__ = [
 BEST = "best"
 _N_ANGLES = 121
 _FIRST_ANGLE = 0.06  # bands are not drawn at the very ends, which a few samples decide
+_DISTANCES = ("frechet_distance", "kernel_distance")
+_LARGEST_DRAWN = 2.0
 _LISTED_TRADE_OFFS = (0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16, math.inf)
 
 
@@ -183,7 +185,7 @@ def protocol_table(results: Mapping[str, Evaluation]) -> Table:
     facts = [_protocol_facts(result) for result in results.values()]
     keys = dict.fromkeys(key for of_result in facts for key in of_result)
     rows = [[key, *(of_result.get(key, "") for of_result in facts)] for key in keys]
-    return Table("Protocol", ["", *results], rows)
+    return Table("Protocol", ["what", *results], rows)
 
 
 def _protocol_facts(result: Evaluation) -> dict[str, str]:
@@ -246,12 +248,18 @@ def _drawn(
 def _drawn_score(name: str, score: Score) -> dict[str, Any]:
     return {
         "name": name,
-        "value": score.value,
+        "value": score.value if math.isfinite(score.value) else None,
         "interval": score.interval,
         "expected": score.expected_if_equal,
         "ceiling": None if score.ceiling is None else score.ceiling.perfect,
-        "isShare": 0 <= score.value <= 2,
+        "isShare": _is_drawable(name, score),
     }
+
+
+def _is_drawable(name: str, score: Score) -> bool:
+    """Whether a score is a share, or density, which is 1 where P = Q, and not a distance."""
+    is_finite = score.interval is None or all(map(math.isfinite, score.interval))
+    return not name.startswith(_DISTANCES) and 0 <= score.value <= _LARGEST_DRAWN and is_finite
 
 
 def _drawn_mode(mode: Mode) -> dict[str, Any]:

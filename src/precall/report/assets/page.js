@@ -3,6 +3,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const root = document.documentElement;
   const several = data.models.length > 1;
+  const symbols = ["circle", "square", "triangle-up", "cross"];
   const dashes = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
   const config = { displayModeBar: false, responsive: true };
   const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -10,9 +11,12 @@
   let isPrinting = false;
 
   const variable = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-  const colour = (i) => variable(`--c${i % 8}`);
-  // Plotly reads a few HTML tags in text: names must stay text.
-  const text = (s) => s.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const nColours = 8;
+  const colour = (i) => variable(`--c${i % nColours}`);
+  const round = (i) => Math.floor(i / nColours); // how often the colours have been used up before
+  // Plotly reads a few HTML tags, and %{…} in templates: names must stay text.
+  const entities = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "%": "&#37;" };
+  const text = (s) => s.replace(/[&<>%]/g, (c) => entities[c]);
   const short = (s, most) => (s.length > most ? `${s.slice(0, most - 1)}…` : s);
   const clear = (hex) => `${hex}2b`; // a sixth opaque
 
@@ -35,7 +39,8 @@
   // --- curves -----------------------------------------------------------------------------------
   const curveNames = [...new Set(data.models.flatMap((m) => m.curves.map((c) => c.name)))];
   const isShown = { models: data.models.map(() => true), curves: {}, bands: true };
-  curveNames.forEach((name, i) => { isShown.curves[name] = !several || i === 0; });
+  const firstNames = new Set(data.models.filter((m) => m.curves.length).map((m) => m.curves[0].name));
+  curveNames.forEach((name) => { isShown.curves[name] = !several || firstNames.has(name); });
 
   function lines() {
     return data.models.flatMap((model, i) => model.curves.map((curve) => {
@@ -45,7 +50,7 @@
         curve,
         title: several ? `${model.name}: ${curve.name}` : curve.name,
         colour: several ? colour(i) : isBest ? variable("--ink") : colour(j),
-        dash: several ? dashes[j % dashes.length] : "solid",
+        dash: several ? dashes[(j + round(i)) % dashes.length] : "solid",
         width: isBest ? 3.5 : 2.2,
         shown: isShown.models[i] && isShown.curves[curve.name],
       };
@@ -172,7 +177,7 @@
       const side = (s, end) => (s.interval ? Math.abs(s.interval[end] - s.value) : 0);
       return {
         x: found.map((s) => s.value), y: found.map((s) => names.indexOf(s.name) + offset),
-        mode: "markers", marker: { size: 11, color: colour(i) },
+        mode: "markers", marker: { size: 11, color: colour(i), symbol: symbols[round(i) % symbols.length] },
         error_x: {
           type: "data", symmetric: false, color: colour(i), thickness: 3, width: 0,
           array: found.map((s) => side(s, 1)), arrayminus: found.map((s) => side(s, 0)),
@@ -200,7 +205,7 @@
   // --- modes ------------------------------------------------------------------------------------
   function drawModes(chart) {
     const { modes } = data.models[Number(chart.dataset.model)];
-    const labels = modes.map((mode, i) => `${i + 1}: ${mode.finding}`);
+    const labels = modes.map((mode, i) => text(`${i + 1}: ${mode.finding}`));
     const bars = (role, i) => ({
       type: "bar", orientation: "h", name: role, y: labels, marker: { color: colour(i) },
       x: modes.map((mode) => 100 * mode[role]),
