@@ -125,7 +125,7 @@ def test_models_with_different_curves_are_all_drawn_and_told_apart(visit):
     assert "&#37;{x} 0: knn" in names
     assert tab.locator("#scores").count() == 0  # a distance is no share
     for width in (1200, 390):
-        tab.set_viewport_size({"width": width, "height": 900})
+        tab = visit("mixed", width)
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
 
