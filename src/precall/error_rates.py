@@ -9,8 +9,9 @@ The family is indexed by γ ∈ [0, ∞]. A sample with evidence (a, b) is calle
 and the two trivial classifiers are always in the family (000 §3.2).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,7 @@ class ErrorRates:
     gamma: NDArray[np.float64]  # (n_classifiers,) of each; NaN for the two trivial ones
     n_real: int
     n_generated: int
+    _found: dict[str, tuple[Counts, Counts]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def fpr(self) -> NDArray[np.float64]:
@@ -48,29 +50,41 @@ class ErrorRates:
         return self.generated_called_real / self.n_generated
 
     @classmethod
-    def of(cls, evidence: Evidence) -> Self:
-        """Count the errors of every distinct classifier of the family, in O(n log n)."""
+    def of(cls, evidence: Evidence) -> "ErrorRates":
+        """Count the errors of every distinct classifier of the family, in O(n log n).
+
+        Once for the same evidence: curves, bands and the best curve all ask.
+        """
+        if (known := _known.get(evidence)) is not None:
+            return known
         if evidence.is_real.all() or not evidence.is_real.any():
             raise InputError("error rates need evaluated samples of both classes; got only one.")
         groups = _RatioGroups.of(evidence)
         called_real, gamma = groups.called_real()
         n_real = int(np.count_nonzero(evidence.is_real))
         n_generated = len(evidence.is_real) - n_real
-        return cls(n_real - called_real[:, 0], called_real[:, 1], gamma, n_real, n_generated)
+        found = cls(n_real - called_real[:, 0], called_real[:, 1], gamma, n_real, n_generated)
+        _known[evidence] = found
+        return found
+
+    def _vertices(self) -> tuple[Counts, Counts]:
+        """Errors of the classifiers that are best for some λ."""
+        if "hull" not in self._found:
+            fpr, fnr = lower_hull(self.real_called_generated, self.generated_called_real)
+            self._found["hull"] = np.asarray(fpr), np.asarray(fnr)
+        return self._found["hull"]
 
     def hull(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return fpr and fnr of the classifiers that are best for some λ, found on the counts."""
-        fpr, fnr = lower_hull(self.real_called_generated, self.generated_called_real)
-        return np.asarray(fpr) / self.n_real, np.asarray(fnr) / self.n_generated
+        fpr, fnr = self._vertices()
+        return fpr / self.n_real, fnr / self.n_generated
 
     def best(self) -> NDArray[np.float64]:
         """Return the γ of a classifier for each vertex of the hull; trivial ones are left out."""
         named = ~np.isnan(self.gamma)
         points = self.real_called_generated[named] * (self.n_generated + 1)
         points += self.generated_called_real[named]
-        fpr, fnr = map(
-            np.asarray, lower_hull(self.real_called_generated, self.generated_called_real)
-        )
+        fpr, fnr = self._vertices()
         known, first = np.unique(points, return_index=True)
         return self.gamma[named][first[np.isin(known, fpr * (self.n_generated + 1) + fnr)]]
 
@@ -85,6 +99,9 @@ class ErrorRates:
         w = np.concatenate([[1.0], falls / (falls + rises), [0.0]])  # where the best one changes
         middle, width = (w[1:] + w[:-1]) / 2, w[:-1] - w[1:]
         return float(np.sum(width * (middle * fpr + (1 - middle) * fnr)))
+
+
+_known: WeakKeyDictionary[Evidence, ErrorRates] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

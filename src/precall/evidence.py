@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 __all__ = ["Evidence"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Evidence:
     """How strongly each evaluated sample looks real, and how strongly generated.
 

@@ -9,7 +9,7 @@ decision on ties, so that plain matrix products serve.
 import functools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -26,7 +26,7 @@ Role = Literal["real", "generated"]
 Sets = tuple[FeatureSet, FeatureSet]  # real, generated
 Words = NDArray[np.uint64]
 
-_TILE_BYTES = 4 * 2**20
+_TILE_BYTES = 8 * 2**20
 _SPARE_DEVIATIONS = 4.0
 _QUARTER = 0.25
 _CHUNKS_PER_THREAD = 4
@@ -53,6 +53,10 @@ class BlockPlan:
     def every_k(self) -> list[int]:
         """Each k of a ball, smallest first."""
         return sorted(self.ks | self.densities | {k for k, _ in self.covers})
+
+    def without_densities(self) -> Self:
+        """Return the plan for generated balls: density counts real ones alone."""
+        return replace(self, ks=self.ks or self.densities, densities=frozenset())
 
     def depth(self, n: int) -> int:
         """Neighbours of n samples to keep, so that a quarter of them nearly always has k."""
@@ -123,8 +127,8 @@ def measure_blocks(
     )
     rows = _rows(sets)
     sides = [
-        _measure_side(rows[c], rows[1 - c], partitions[c], partitions[1 - c], plan, threads)
-        for c in range(2)
+        _measure_side(rows[c], rows[1 - c], partitions[c], partitions[1 - c], side_plan, threads)
+        for c, side_plan in enumerate((plan, plan.without_densities()))
     ]
     return BlockStatistics((partitions[0], partitions[1]), (sides[0], sides[1]))
 
