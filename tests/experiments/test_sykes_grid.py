@@ -63,3 +63,11 @@ def test_polygon_inflates_the_truth_at_large_shifts():
     small, large = (ShiftedGaussians(shift).truth for shift in (1.0, 3.0))
     assert grid.sample(small).area == pytest.approx(small.area, abs=0.005)
     assert grid.sample(large).area > 1.2 * large.area
+
+
+def test_the_iou_of_curves_that_cross():
+    """Two triangles of area ¼ that cross at (⅓, ⅓) share ⅙, and cover ⅓ together."""
+    narrow = GriddedCurve(np.array([0.5, 0.0]), np.array([0.0, 1.0]))
+    low = GriddedCurve(np.array([1.0, 0.0]), np.array([0.0, 0.5]))
+    assert narrow.iou(low) == pytest.approx(0.5, abs=0.005)
+    assert low.iou(narrow) == narrow.iou(low)
