@@ -101,3 +101,13 @@ def test_more_confidence_is_wider():
         for c in (0.8, 0.95, 0.99)
     ]
     assert widths[0] < widths[1] < widths[2]
+
+
+def test_density_alone_has_the_interval_it_has_among_others():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2, 200, 3))
+    alone, among = (
+        precall.evaluate(*rows, estimators=(), scores=scores, score_k=5, intervals=True)
+        for scores in (["density"], ["density", "coverage"])
+    )
+    assert alone.scores["density"].interval == among.scores["density"].interval
