@@ -2,7 +2,7 @@
 
 A *query* is a sample to be judged, a *reference* a sample of the fit set. All that any estimator
 wants to know of a query is how many references of each class are near it, where "near" is one of
-five balls, all of them closed: distance ≤ radius. The scores ask more, without a split: what each
+four balls, all of them closed: distance ≤ radius. The scores ask more, without a split: what each
 sample is to the samples of the other class, CrossStatistics.
 """
 
@@ -43,9 +43,6 @@ class Ball(StrEnum):
     MEAN = "mean"
     """Within the mean radius of these balls over the reference's class."""
 
-    CLIPPED = "clipped"
-    """The query lies in the reference's own ball, cut down to the median radius of its class."""
-
     OPPOSITE = "opposite"
     """Within the distance from the query to its k-th neighbour in the *other* class than the
     reference's."""
@@ -67,11 +64,12 @@ class CrossPlan:
     realism_ks: frozenset[int] = frozenset()
     realism_offset: float = 0.0  # added to squared distances
     soft_ks: frozenset[int] = frozenset()
+    clipped_ks: frozenset[int] = frozenset()
 
     @property
     def radius_ks(self) -> frozenset[int]:
         """Each k for which own radii are needed."""
-        return self.ks | self.realism_ks | self.soft_ks
+        return self.ks | self.realism_ks | self.soft_ks | self.clipped_ks
 
     def union(self, plans: Iterable[Self]) -> Self:
         """Return one plan that answers all, by this one's rule and offset."""
@@ -82,6 +80,7 @@ class CrossPlan:
             nearest=any(plan.nearest for plan in plans),
             realism_ks=frozenset[int]().union(*(plan.realism_ks for plan in plans)),
             soft_ks=frozenset[int]().union(*(plan.soft_ks for plan in plans)),
+            clipped_ks=frozenset[int]().union(*(plan.clipped_ks for plan in plans)),
         )
 
 
@@ -109,7 +108,7 @@ class NeighborPlan:
     def radius_ks(self) -> tuple[int, ...]:
         """Each k for which the references' own radii are needed before anything is counted."""
         of_cross = self.cross.radius_ks if self.cross else frozenset()
-        return tuple(sorted({*self.ks(Ball.REFERENCE, Ball.MEAN, Ball.CLIPPED), *of_cross}))
+        return tuple(sorted({*self.ks(Ball.REFERENCE, Ball.MEAN), *of_cross}))
 
     @property
     def reach_ks(self) -> tuple[int, ...]:
@@ -181,6 +180,9 @@ class CrossStatistics:
     # median left out; inf where d = 0 < r_k, 1 where both are 0; only of generated, else NaN
     soft: Mapping[int, NDArray[np.float64]]
     # each (n,): 1 − ∏ min(1, d/R) over the other class, R = 1.2 times its mean k-NN radius
+    clipped: Mapping[int, NDArray[np.int64]]
+    # each (n,): other real samples whose own k-ball, cut down to the median radius of real, holds
+    # this one
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,7 @@ from precall.errors import InputError
 from precall.features import FeatureSet
 from precall.hypersphere import alpha_precision, beta_recall
 from precall.moments import Moments, distance_of_few, distance_of_moments, kernel_distance
-from precall.neighbors import Ball, CrossPlan, CrossStatistics, NeighborPlan, NeighborStatistics
+from precall.neighbors import CrossPlan, CrossStatistics, NeighborPlan, NeighborStatistics
 from precall.theory import (
     expected_clipped_coverage,
     expected_cover,
@@ -172,7 +172,7 @@ def _soft_needs(k: int) -> NeighborPlan:
 
 
 def _clipped_needs(k: int) -> NeighborPlan:
-    return NeighborPlan(frozenset({(Ball.CLIPPED, k)}))
+    return NeighborPlan(cross=CrossPlan(clipped_ks=frozenset({k})))
 
 
 def _nothing(k: int) -> NeighborPlan:
@@ -208,11 +208,10 @@ def _clipped_density(measured: Measured, k: int) -> float:
 
     In units of what the real samples reach among themselves, and at most 1.
     """
-    if measured.statistics is None:
-        raise ValueError("no neighbours were asked for")
-    counts = measured.statistics.counts[Ball.CLIPPED, k][:, 0]  # real balls around each sample
-    real, generated = counts[measured.real.part] - 1, counts[measured.generated.part]  # less itself
-    reached, ideal = (float(np.minimum(count, k).mean()) for count in (generated, real))
+    reached, ideal = (
+        float(np.minimum(side.cross.clipped[k][side.part], k).mean())
+        for side in (measured.generated, measured.real)
+    )
     return min(reached / ideal, 1.0) if ideal > 0 else float(reached > 0)
 
 

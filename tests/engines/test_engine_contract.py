@@ -38,7 +38,7 @@ def plan_for(fold, ks, rule=TieRule.CLOSED, offset=0.0):
     smallest = min(len(fold.real.fit), len(fold.generated.fit))
     ks = frozenset(k for k in ks if k < smallest)
     has_split = fold.real.fit is not fold.real.evaluated
-    cross = CrossPlan(ks, rule, True, ks, offset, ks)
+    cross = CrossPlan(ks, rule, True, ks, offset, ks, ks)
     requests = frozenset((ball, k) for ball in Ball for k in ks)
     return NeighborPlan(requests, None if has_split else cross)
 
@@ -57,7 +57,7 @@ def assert_same(found, expected):
 
 
 def assert_same_cross(found, expected):
-    for name in ("squared_radii", "counts", "squared_realism", "soft"):
+    for name in ("squared_radii", "counts", "squared_realism", "soft", "clipped"):
         ours, theirs = getattr(found, name), getattr(expected, name)
         assert ours.keys() == theirs.keys()
         for k in theirs:
@@ -183,6 +183,7 @@ def test_plans_of_one_ball(balls):
         CrossPlan(nearest=True),
         CrossPlan(realism_ks=frozenset({3})),
         CrossPlan(soft_ks=frozenset({1, 4})),
+        CrossPlan(clipped_ks=frozenset({2, 5})),
     ],
 )
 def test_plans_of_one_thing_between_the_classes(cross):
@@ -325,7 +326,7 @@ rng = np.random.default_rng(0)
 sets = (FeatureSet.of(rng.normal(size=(n, 9)), "x") for n in (300, 200))
 (fold,) = NoSplit().folds(*sets, seed=0)
 ks = frozenset({3})
-cross = CrossPlan(ks, nearest=True, realism_ks=ks, soft_ks=ks)
+cross = CrossPlan(ks, nearest=True, realism_ks=ks, soft_ks=ks, clipped_ks=ks)
 plan = NeighborPlan(frozenset((ball, 5) for ball in Ball), cross)
 engine = CpuEngine()
 found = engine.measure(
@@ -333,7 +334,13 @@ found = engine.measure(
 )
 digest = hashlib.sha256()
 between = found.cross
-maps = (between.counts, between.nearest.holds, between.squared_realism, between.soft)
+maps = (
+    between.counts,
+    between.nearest.holds,
+    between.squared_realism,
+    between.soft,
+    between.clipped,
+)
 for part in (found.counts, found.squared_reach, *maps):
     for key in sorted(part, key=str):
         digest.update(np.ascontiguousarray(part[key]).tobytes())

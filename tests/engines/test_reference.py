@@ -60,14 +60,6 @@ def counts_by_definition(ball, k, z, real, generated):
             sum(math.sqrt(d) <= mean for d in distances)
             for mean, distances in zip(means, (to_real, to_generated), strict=True)
         ]
-    if ball is Ball.CLIPPED:
-        return [
-            sum(
-                math.sqrt(d) <= min(math.sqrt(own_radius(side, j, k)), median_radius(side, k))
-                for j, d in enumerate(distances)
-            )
-            for side, distances in ((real, to_real), (generated, to_generated))
-        ]
     if ball is Ball.OPPOSITE:
         radii = sorted(to_generated)[k - 1], sorted(to_real)[k - 1]
     else:
@@ -144,6 +136,28 @@ def test_realism_and_soft_cover(pair):
             factors = np.nan_to_num(np.minimum(1, distances / mean), nan=0.0)
         assert np.sqrt(realism) == pytest.approx(ratios.max())
         assert soft == pytest.approx(1 - factors.prod(), abs=1e-12)
+
+
+@given(pairs_with_k())
+def test_clipped_balls_of_other_real_samples(pair):
+    real, generated, k = pair
+    fold = fold_of(real, generated)
+    plan = NeighborPlan(cross=CrossPlan(clipped_ks=frozenset({k})))
+    found = ReferenceEngine().measure(
+        fold.real, fold.generated, plan, threads=None, progress=lambda done, total: None
+    )
+    median = median_radius(real, k)
+    radii = [min(math.sqrt(own_radius(real, j, k)), median) for j in range(len(real))]
+    expected = [
+        sum(
+            math.sqrt(exact(z, center)) <= radii[j]
+            for j, center in enumerate(real)
+            if not (is_real and i == j)
+        )
+        for is_real, side in ((True, real), (False, generated))
+        for i, z in enumerate(side)
+    ]
+    assert found.cross.clipped[k].tolist() == expected
 
 
 @given(pairs_with_k())

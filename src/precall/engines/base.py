@@ -97,6 +97,7 @@ class Meter:
         if plan.cross:
             n_sweeps = 1 + 2 * bool(plan.cross.soft_ks)
             self._total += n_sweeps * len(real.fit) * len(generated.fit)
+            self._total += len(real.fit) ** 2 * bool(plan.cross.clipped_ks)
         self._done = 0
         self._progress = progress
         self._lock = Lock()

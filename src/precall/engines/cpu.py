@@ -287,8 +287,6 @@ class _Measurement:
             around_query[Ball.MEAN, k] = np.full(n, self.mean_thresholds[other][k])
         radii = self.radii[other]
         around_reference = {(Ball.REFERENCE, k): radii[k] for k in self.plan.ks(Ball.REFERENCE)}
-        for k in self.plan.ks(Ball.CLIPPED):
-            around_reference[Ball.CLIPPED, k] = clipped_thresholds(radii[k])
         of_query = np.array([*around_query.values()]).reshape(len(around_query), n)
         counts = np.empty((n, len(around_query) + len(around_reference)), np.int64)
         count_near(
@@ -302,8 +300,10 @@ class _Measurement:
     # Between the classes
 
     def _cross(self, plan: CrossPlan) -> CrossStatistics:
-        ks, realism_ks = sorted(plan.ks), sorted(plan.realism_ks)
+        ks, realism_ks, clipped_ks = map(sorted, (plan.ks, plan.realism_ks, plan.clipped_ks))
         of_real, of_generated, counts = self._relate(plan)
+        around_generated = counts[len(of_real.squared) :, len(ks) :, 0]  # clipped balls
+        clipped = np.concatenate([self._clipped_among_real(clipped_ks), around_generated])
         nearest, squared, holds = (
             np.concatenate([getattr(best, field) for best in (of_real, of_generated)])
             for field in ("nearest", "squared", "holds")
@@ -323,17 +323,24 @@ class _Measurement:
             else None,
             realism,
             self._soft(sorted(plan.soft_ks)),
+            {k: clipped[:, i].copy() for i, k in enumerate(clipped_ks)},
         )
 
     def _relate(self, plan: CrossPlan) -> tuple[Best, Best, Counts]:
-        """Find the best of the other class, of real and of generated, and count both in balls."""
-        rows, fit, n_balls = self.sides[0].fit, self.fits[1], len(plan.ks)
+        """Find the best of the other class, of real and of generated, and count both in balls.
+
+        Balls are the own ones of both classes, then the clipped ones of real.
+        """
+        rows, fit = self.sides[0].fit, self.fits[1]
+        n_balls = len(plan.ks) + len(plan.clipped_ks)
         wanted = plan.nearest or bool(plan.realism_ks)
         by_generated = np.zeros((len(self.sides[1].fit), n_balls, 2), np.int64)
         of_generated = Best.unknown(len(by_generated), n_balls, len(plan.realism_ks), wanted=wanted)
         own, of_fit = (
             [plan.tie_rule.thresholds(radii[k]) for k in sorted(plan.ks)] for radii in self.radii
         )
+        own += [clipped_thresholds(self.radii[0][k]) for k in sorted(plan.clipped_ks)]
+        of_fit += [np.full(len(by_generated), -1.0) for _ in plan.clipped_ks]
         realism = self._realism(plan)
         lock = Lock()
 
@@ -367,6 +374,23 @@ class _Measurement:
         found, by_real = zip(*parts, strict=True)
         of_real = Best(*map(np.concatenate, zip(*found, strict=True)))
         return of_real, of_generated, np.concatenate([*by_real, by_generated])
+
+    def _clipped_among_real(self, ks: list[int]) -> Counts:
+        """Count the clipped balls of other real samples around each real one: (n, n_ks)."""
+        rows, fit = self.sides[0].fit, self.fits[0]
+        if not ks:
+            return np.empty((len(rows), 0), np.int64)
+        balls = [clipped_thresholds(self.radii[0][k]) for k in ks]
+
+        def work(_: int, queries: PackedRows, part: slice) -> Counts:
+            n = len(queries.rows)
+            counts = np.empty((n, len(ks)), np.int64)
+            count_near(*self._pair(queries, fit), fit.thresholds(np.empty((0, n)), balls), counts)
+            self.meter.advance(n * len(rows))
+            return counts - 1  # less its own
+
+        (parts,) = self._over_chunks([rows], work)
+        return np.concatenate(parts)
 
     def _realism(self, plan: CrossPlan) -> Realism:
         """Arrange the radii that the realism of generated samples is measured by."""

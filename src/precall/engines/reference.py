@@ -178,9 +178,8 @@ class ReferenceEngine:
             tile = references.tile(start, start + self.reference_tile).astype(np.float64)
             squared = squared_distances(queries, tile)
             for (ball, k), count in counts.items():
-                if ball in (Ball.REFERENCE, Ball.CLIPPED):
-                    own = radii[k] if ball is Ball.REFERENCE else clipped_thresholds(radii[k])
-                    inside = squared <= own[start : start + len(tile)]
+                if ball is Ball.REFERENCE:
+                    inside = squared <= radii[k][start : start + len(tile)]
                 elif ball is Ball.MEAN:
                     inside = np.sqrt(squared) <= mean[k]
                 else:
@@ -197,7 +196,7 @@ class ReferenceEngine:
             for c in (0, 1)
             for start in range(0, len(classes[c]), self.query_tile)
         ]
-        counts, place, squared, holds, realism, soft = zip(*tiles, strict=True)
+        counts, place, squared, holds, realism, soft, clipped = zip(*tiles, strict=True)
         nearest = NearestOther(np.concatenate(place), np.concatenate(squared), concat_each(holds))
         return CrossStatistics(
             concat_each([{k: of_class[k] for k in sorted(plan.radius_ks)} for of_class in radii]),
@@ -205,6 +204,7 @@ class ReferenceEngine:
             nearest if plan.nearest else None,
             concat_each(realism),
             concat_each(soft),
+            concat_each(clipped),
         )
 
     def _cross_tile(
@@ -216,22 +216,20 @@ class ReferenceEngine:
         plan: CrossPlan,
         meter: Meter,
     ) -> tuple[Any, ...]:
-        """Counts, nearest, realism and soft cover of a tile of class ``c``."""
+        """Counts, nearest, realism, soft cover and clipped balls of a tile of class ``c``."""
         tile = classes[c].tile(start, start + self.query_tile).astype(np.float64)
         others, part = classes[1 - c], slice(start, start + len(tile))
-        squared = np.concatenate(
-            [
-                squared_distances(tile, t.astype(np.float64))
-                for t in others.tiles(self.reference_tile)
-            ],
-            axis=1,
-        )
+        squared = self._to_all(tile, others)
         own = {k: plan.tie_rule.thresholds(radii[c][k][part]) for k in sorted(plan.ks)}
         of_others = {k: plan.tie_rule.thresholds(radii[1 - c][k]) for k in sorted(plan.ks)}
         held = {k: squared <= of_others[k] for k in of_others}
         holds = {k: squared <= own[k][:, None] for k in own}
         is_nearest = squared == squared.min(axis=1, keepdims=True)
         meter.advance(len(tile) * len(others) * ((c == 0) + bool(plan.soft_ks)))
+        to_real = squared
+        if c == 0 and plan.clipped_ks:
+            to_real = self._to_all(tile, classes[0])
+            meter.advance(len(tile) * len(classes[0]))
         return (
             {k: np.stack([held[k].sum(axis=1), holds[k].sum(axis=1)], axis=1) for k in held},
             is_nearest.argmax(axis=1),
@@ -244,7 +242,15 @@ class ReferenceEngine:
                 for k in sorted(plan.realism_ks)
             },
             {k: _soft(squared, soft_radius(radii[1 - c][k])) for k in sorted(plan.soft_ks)},
+            {
+                k: (to_real <= clipped_thresholds(radii[0][k])).sum(axis=1) - (c == 0)
+                for k in sorted(plan.clipped_ks)
+            },  # a real sample's own ball does not count
         )
+
+    def _to_all(self, tile: Floats, references: Rows) -> Floats:
+        parts = references.tiles(self.reference_tile)
+        return np.concatenate([squared_distances(tile, p.astype(np.float64)) for p in parts], 1)
 
 
 def _squared_realism(squared: Floats, squared_radii: Floats) -> Floats:
