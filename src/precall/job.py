@@ -11,11 +11,12 @@ from precall.calls import one_line
 from precall.combination import best_curve
 from precall.conventions import Convention
 from precall.curve import PRCurve
-from precall.engines import Engine, Progress, choose_engine, n_threads
+from precall.engines import Engine, Progress, n_threads
 from precall.errors import InputError
 from precall.estimators import Estimator, NeighborEstimator
-from precall.neighbors import CrossPlan, NeighborPlan
+from precall.neighbors import CrossPlan, NeighborPlan, NeighborStatistics
 from precall.progress import silent
+from precall.resampling import RecomputedBlocks, measure_blocks_again
 from precall.results import Evaluation, Protocol
 from precall.samples import Samples
 from precall.scores import Measured, Score, ScoreRequest
@@ -188,20 +189,24 @@ class Job:
         found = score_replicates(sets, requests, self.seed, threads)
         others = [request for request in requests if not is_told_by_one_sweep(request)]
         if others:
-            small = replace(self, threads=1, engine=choose_engine(self.engine.name))
             found |= recomputed_replicates(
-                sets, others, scores, small._values_in_block, self.seed, threads, report
+                sets, others, scores, lambda fitting: self._blocks(sets, fitting, report)
             )
         report(1, 1)
         return found
 
-    def _values_in_block(self, sets: Sets, requests: Sequence[ScoreRequest]) -> dict[str, float]:
-        """Compute some scores of a part of the samples."""
-        (fold,) = NoSplit().folds(*sets, self.seed)
-        plan = replace(self, scores=requests).score_plan(sets)
-        weighed = self.weigher.weigh({}, fold, 0, plan, lambda: silent)
-        measured = Measured(weighed.statistics, sets, self.seed, threads=1, is_block=True)
-        return {request.name: request.measure(measured).value for request in requests}
+    def _blocks(
+        self, sets: Sets, requests: Sequence[ScoreRequest], report: Progress
+    ) -> dict[str, RecomputedBlocks]:
+        """Compute some scores of random parts of the samples."""
+
+        def values(block: Sets, statistics: NeighborStatistics | None) -> dict[str, float]:
+            measured = Measured(statistics, block, self.seed, threads=1, is_block=True)
+            return {request.name: request.measure(measured).value for request in requests}
+
+        plan = replace(self, scores=requests).score_plan(sets).cross
+        threads = n_threads(self.threads)
+        return measure_blocks_again(sets, plan, values, self.seed, threads, report)
 
     def _tests(self, pools: Mapping[str, Pool]) -> dict[str, TwoSampleTest]:
         """Test for P = Q with each classifier; only a single split allows it without refitting."""

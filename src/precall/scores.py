@@ -4,6 +4,7 @@ Without a split, on all samples. r_k(x) is the k-NN radius of x among real, s_k(
 generated; definitions are in the table of docs/scores.md.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -222,8 +223,13 @@ def _clipped_coverage(measured: Measured, k: int) -> float:
     """
     n, m = map(len, measured.sets)
     raw = np.minimum(measured.real.holds(k), k).mean() / k
-    expected = expected_clipped_coverage(n, np.arange(m + 1), k)
-    return float(np.searchsorted(expected, raw) / len(expected))
+    return float(np.searchsorted(_calibration(n, m, k), raw) / (m + 1))
+
+
+@functools.lru_cache(maxsize=64)  # the blocks of a partition are of few sizes
+def _calibration(n: int, m: int, k: int) -> NDArray[np.float64]:
+    """Expected uncalibrated clipped coverage of 0 to m good samples."""
+    return expected_clipped_coverage(n, np.arange(m + 1), k)
 
 
 def _frechet(measured: Measured, k: int) -> float:

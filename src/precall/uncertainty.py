@@ -25,8 +25,8 @@ from precall.features import FeatureSet
 from precall.resampling import (
     BlockPlan,
     BlockStatistics,
+    RecomputedBlocks,
     measure_blocks,
-    measure_blocks_again,
     n_in_blocks,
 )
 from precall.scores import COVER_RATIO, Score, ScoreRequest
@@ -218,10 +218,7 @@ def recomputed_replicates(
     sets: Sets,
     requests: Sequence[ScoreRequest],
     scores: Mapping[str, Score],
-    measure: Callable[[Sets, Sequence[ScoreRequest]], Mapping[str, float]],
-    seed: int,
-    threads: int,
-    report: Callable[[int, int], None],
+    measure: Callable[[Sequence[ScoreRequest]], Mapping[str, RecomputedBlocks]],
 ) -> dict[str, BoundedReplicates]:
     """Return the replicates of scores that are measured block by block.
 
@@ -230,13 +227,13 @@ def recomputed_replicates(
     scores
         Of all samples.
     measure
-        Returns the scores of two sets by name; called from several threads.
+        Measures those of the requests that blocks have enough samples for.
     """
     smallest = min(n_in_blocks(len(side)) for side in sets) // 4
     fitting = [request for request in requests if request.n_needed < smallest]
     if not fitting:
         return {}
-    blocks = measure_blocks_again(sets, lambda some: measure(some, fitting), seed, threads, report)
+    blocks = measure(fitting)
     share = max(n_in_blocks(len(side)) / len(side) for side in sets)
     found = {}
     for request in fitting:

@@ -19,7 +19,7 @@ def sets_of(n, m, d=2):
     )
 
 
-def sums(sets):
+def sums(sets, statistics=None):
     real, generated = (side.rows.tile(0, len(side)) for side in sets)
     return {"real": float(real[:, 0].sum()), "n": float(len(real)), "m": float(len(generated))}
 
@@ -29,7 +29,7 @@ def silent(done, total): ...
 
 def test_blocks_of_a_partition_make_up_the_whole():
     sets = sets_of(403, 250)
-    found = measure_blocks_again(sets, sums, 0, 1, silent)
+    found = measure_blocks_again(sets, None, sums, 0, 1, silent)
     assert found["n"].halves.sum(axis=1).tolist() == [403] * N_PARTITIONS
     assert found["m"].quarters.sum(axis=1).tolist() == [250] * N_PARTITIONS
     whole = sums(sets)["real"]
@@ -39,7 +39,7 @@ def test_blocks_of_a_partition_make_up_the_whole():
 
 def test_of_many_samples_some_are_divided():
     sets = sets_of(2500, 300)
-    found = measure_blocks_again(sets, sums, 0, 1, silent)
+    found = measure_blocks_again(sets, None, sums, 0, 1, silent)
     assert n_in_blocks(2500) == 2000
     assert found["n"].halves.tolist() == [[1000, 1000]] * N_PARTITIONS
     assert found["m"].halves.tolist() == [[150, 150]] * N_PARTITIONS
@@ -47,7 +47,7 @@ def test_of_many_samples_some_are_divided():
 
 def test_progress_is_told():
     told = []
-    measure_blocks_again(sets_of(40, 40), sums, 0, 1, lambda *report: told.append(report))
+    measure_blocks_again(sets_of(40, 40), None, sums, 0, 1, lambda *report: told.append(report))
     assert told[-1] == (N_PARTITIONS, N_PARTITIONS)
 
 

@@ -1,11 +1,16 @@
 """Scores of random blocks of the samples."""
 
 from precall.resampling.blocks import BlockPlan, BlockStatistics, measure_blocks
-from precall.resampling.recomputed import measure_blocks_again, n_in_blocks
+from precall.resampling.recomputed import (
+    RecomputedBlocks,
+    measure_blocks_again,
+    n_in_blocks,
+)
 
 __all__ = [
     "BlockPlan",
     "BlockStatistics",
+    "RecomputedBlocks",
     "measure_blocks",
     "measure_blocks_again",
     "n_in_blocks",

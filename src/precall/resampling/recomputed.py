@@ -10,14 +10,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.features import FeatureSet
+from precall.features import FeatureSet, Rows
+from precall.neighbors import CrossPlan, NeighborStatistics
 from precall.parallel import in_threads, single_threaded_libraries
+from precall.resampling.distance_table import DistanceTable
 from precall.resampling.partitions import Partitions
 
 __all__ = ["RecomputedBlocks", "measure_blocks_again", "n_in_blocks"]
 
 Sets = tuple[FeatureSet, FeatureSet]  # real, generated
 Blocks = NDArray[np.float64]
+Measure = Callable[[Sets, NeighborStatistics | None], Mapping[str, float]]
 
 N_PARTITIONS = 32
 _MOST_SAMPLES = 2000
@@ -38,7 +41,8 @@ def n_in_blocks(n: int) -> int:
 
 def measure_blocks_again(
     sets: Sets,
-    measure: Callable[[Sets], Mapping[str, float]],
+    plan: CrossPlan | None,
+    measure: Measure,
     seed: int,
     threads: int,
     report: Callable[[int, int], None],
@@ -49,25 +53,31 @@ def measure_blocks_again(
 
     Parameters
     ----------
+    plan
+        What to find out about every block, from one table of distances; None for nothing.
     measure
-        Returns the scores of two sets by name; called from several threads.
+        Returns the scores of two sets by name, given what was found; called from several threads.
     report
         Called with the number of finished partitions and of all.
     """
-    chosen = [_some(len(side), (seed, 8, c)) for c, side in enumerate(sets)]
-    drawn = [Partitions.draw(len(some), 1, (seed, c)) for c, some in enumerate(chosen)]
+    few = _few(sets[0], (seed, 8, 0)), _few(sets[1], (seed, 8, 1))
+    drawn = [Partitions.draw(len(side), 1, (seed, c)) for c, side in enumerate(few)]
     labels = [partitions.labels() for partitions in drawn]  # each (n, 64): the quarter
+    table = DistanceTable.of(few, threads) if plan is not None else None
 
-    def block(s: int, b: int, *, quarters: bool) -> Sets:
+    def of_block(s: int, b: int, *, quarters: bool) -> Mapping[str, float]:
         real, generated = (
-            replace(side, rows=side.select(some[(of_class[:, s] % (4 if quarters else 2)) == b]))
-            for side, some, of_class in zip(sets, chosen, labels, strict=True)
+            np.flatnonzero(of_class[:, s] % (4 if quarters else 2) == b) for of_class in labels
         )
-        return real, generated
+        block = (
+            replace(few[0], rows=few[0].select(real)),
+            replace(few[1], rows=few[1].select(generated)),
+        )
+        return measure(block, table.statistics(real, generated, plan) if table and plan else None)
 
     def of_partition(s: int) -> list[list[Mapping[str, float]]]:
         found = [
-            [measure(block(s, b, quarters=quarters)) for b in range(4 if quarters else 2)]
+            [of_block(s, b, quarters=quarters) for b in range(4 if quarters else 2)]
             for quarters in (False, True)
         ]
         report(s + 1, N_PARTITIONS)
@@ -84,7 +94,9 @@ def measure_blocks_again(
     }
 
 
-def _some(n: int, seed: tuple[int, ...]) -> NDArray[np.intp]:
-    if n <= _MOST_SAMPLES:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(seed).choice(n, _MOST_SAMPLES, replace=False))
+def _few(side: FeatureSet, seed: tuple[int, ...]) -> FeatureSet:
+    """Bring some of the samples, or all, into memory."""
+    if len(side) <= _MOST_SAMPLES:
+        return side
+    chosen = np.random.default_rng(seed).choice(len(side), _MOST_SAMPLES, replace=False)
+    return replace(side, rows=Rows(side.select(np.sort(chosen)).tile(0, _MOST_SAMPLES)))
