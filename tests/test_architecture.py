@@ -43,6 +43,7 @@ ROAD = [
     "distributions",
     "theory",
     "moments",
+    "kernel_distance",
     "hypersphere",
     "scores",
     "resampling",

@@ -1,4 +1,4 @@
-"""Fréchet and kernel distances against closed forms and against the usual formulas."""
+"""Fréchet distances against closed forms and against the usual formulas."""
 
 import re
 
@@ -13,7 +13,6 @@ from precall.moments import (
     distance_of_few,
     distance_of_moments,
     frechet_distance,
-    kernel_distance,
 )
 
 RNG = np.random.default_rng(0)
@@ -168,36 +167,6 @@ def test_too_few_samples_are_said():
         "frechet_distance: real has 20 samples of 50 features, too few for a covariance of full "
         "rank; the distance is biased upwards." in result.warnings
     )
-
-
-def test_kernel_distance_by_definition():
-    """One subset of all samples: the unbiased estimate over the full kernel matrices."""
-    real, generated = RNG.normal(size=(60, 4)), RNG.normal(0.5, 1, size=(60, 4))
-
-    def kernel(x, y):
-        return (x @ y.T / 4 + 1) ** 3
-
-    within = [kernel(x, x) for x in (real, generated)]
-    expected = sum((k.sum() - np.trace(k)) / (60 * 59) for k in within)
-    expected -= 2 * kernel(real, generated).mean()
-    found = kernel_distance(*sets(real, generated), n_subsets=3)
-    assert found.mean == pytest.approx(expected, rel=1e-12)
-    assert found.standard_deviation is None  # every subset is the whole
-
-
-def test_kernel_distance_is_seeded_and_unbiased():
-    pair = sets(RNG.normal(size=(3000, 6)), RNG.normal(size=(2500, 6)))
-    first, again = (kernel_distance(*pair, seed=4, threads=t) for t in (1, 3))
-    assert first == again
-    assert first != kernel_distance(*pair, seed=5)
-    assert abs(first.mean) < 4 * first.standard_deviation
-
-
-def test_values_that_would_overflow_are_refused():
-    rows = RNG.normal(size=(30, 2)) * 1e60
-    message = r"^score 'kernel_distance' overflows for values beyond 1e\+45; real has"
-    with pytest.raises(precall.InputError, match=message):
-        precall.evaluate(rows, rows + 1, estimators=(), scores=["kernel_distance"])
 
 
 def test_a_deficient_covariance_is_said():

@@ -1,4 +1,4 @@
-"""Fréchet and kernel distances: what means, covariances and cubic kernels can tell apart.
+"""Fréchet distance: what means and covariances can tell apart.
 
 Sums are taken over blocks of fixed size by single-threaded matrix products, which threads take in
 any order, so that no number depends on how many there are.
@@ -20,12 +20,10 @@ from precall.features import FeatureSet
 from precall.parallel import in_threads, single_threaded_libraries
 
 __all__ = [
-    "KernelDistance",
     "Moments",
     "distance_of_few",
     "distance_of_moments",
     "frechet_distance",
-    "kernel_distance",
     "mean_of",
 ]
 
@@ -224,56 +222,3 @@ def _root(covariance: Floats) -> Floats:
         )
     kept = values > len(values) * float(np.finfo(np.float64).eps) * largest
     return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
-
-
-@dataclass(frozen=True, slots=True)
-class KernelDistance:
-    """Mean and standard deviation over subsets."""
-
-    mean: float
-    standard_deviation: float | None  # None where each subset is a whole class
-    subset_size: int
-
-
-def kernel_distance(
-    real: FeatureSet,
-    generated: FeatureSet,
-    *,
-    n_subsets: int = 100,
-    subset_size: int = 1000,
-    seed: int = 0,
-    threads: int = 1,
-) -> KernelDistance:
-    """Unbiased MMD² with the kernel (xᵀy/d + 1)³ over random subsets (KID, Bińkowski 2018).
-
-    Where a class has no more than ``subset_size`` samples all subsets are of its size; they then
-    say nothing of the spread.
-    """
-    size = min(subset_size, len(real), len(generated))
-    if size < 2:
-        raise InputError(f"a kernel distance needs at least 2 samples of each class; got {size}.")
-    is_whole = size == len(real) == len(generated)  # then all subsets are the same
-    rngs = np.random.default_rng(seed).spawn(1 if is_whole else n_subsets)
-
-    def mmd(rng: np.random.Generator) -> float:
-        x, y = (
-            features.select(np.sort(rng.choice(len(features), size, replace=False)))
-            .tile(0, size)
-            .astype(np.float64)
-            for features in (real, generated)
-        )
-        within = (_sum_of_kernel(z, z, diagonal=False) / (size * (size - 1)) for z in (x, y))
-        return math.fsum(within) - 2 * _sum_of_kernel(x, y) / size**2
-
-    with single_threaded_libraries():
-        values = np.array(in_threads(mmd, rngs, threads))
-    is_random = size < min(len(real), len(generated))
-    return KernelDistance(float(values.mean()), float(values.std()) if is_random else None, size)
-
-
-def _sum_of_kernel(x: Floats, y: Floats, *, diagonal: bool = True) -> float:
-    kernel = x @ y.T
-    kernel /= x.shape[1]
-    kernel += 1.0
-    total = float(np.vdot(kernel, kernel * kernel))
-    return total if diagonal else total - float(np.sum(np.diagonal(kernel) ** 3))

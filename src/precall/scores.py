@@ -16,7 +16,8 @@ from precall.conventions import Convention
 from precall.errors import InputError
 from precall.features import FeatureSet
 from precall.hypersphere import alpha_precision, beta_recall
-from precall.moments import Moments, distance_of_few, distance_of_moments, kernel_distance
+from precall.kernel_distance import kernel_distance
+from precall.moments import Moments, distance_of_few, distance_of_moments
 from precall.neighbors import CrossPlan, CrossStatistics, NeighborPlan, NeighborStatistics
 from precall.theory import (
     expected_clipped_coverage,
