@@ -8,7 +8,7 @@ import pytest
 
 import precall
 from precall.features import FeatureSet
-from precall.kernel_distance import kernel_distance, subsets
+from precall.kernel_distance import kernel_distance, kernel_distances_of_blocks, subsets
 from precall.parallel import single_threaded_libraries
 
 RNG = np.random.default_rng(0)
@@ -186,3 +186,29 @@ def test_values_that_would_overflow_are_refused():
     message = r"^score 'kernel_distance' overflows for values beyond 1e\+45; real has"
     with pytest.raises(precall.InputError, match=message):
         precall.evaluate(rows, rows + 1, estimators=(), scores=["kernel_distance"])
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+def test_blocks_are_what_they_are_on_their_own(offset):
+    rng = np.random.default_rng(1)
+    real, generated = rng.normal(offset, 1, (200, 5)), rng.normal(offset + 0.3, 1, (160, 5))
+    blocks = [
+        (rng.choice(200, 60, replace=False), rng.choice(160, 60, replace=False)) for _ in range(7)
+    ]
+    found = kernel_distances_of_blocks(*sets(real, generated), blocks, threads=1)
+    expected = [kernel_distance(*sets(real[i], generated[j])).mean for i, j in blocks]
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+    threaded = kernel_distances_of_blocks(*sets(real, generated), blocks, threads=3)
+    np.testing.assert_array_equal(found, threaded)
+
+
+def test_a_block_of_unequal_sizes():
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(9, 3)), rng.normal(size=(6, 3))
+    (found,) = kernel_distances_of_blocks(*sets(x, y), [(np.arange(9), np.arange(6))], threads=1)
+    cubes = [(one @ other.T / 3 + 1) ** 3 for one, other in ((x, x), (y, y), (x, y))]
+    within = sum(
+        (cube.sum() - np.trace(cube)) / (n * (n - 1))
+        for cube, n in zip(cubes[:2], (9, 6), strict=True)
+    )
+    assert found == pytest.approx(within - 2 * cubes[2].mean())

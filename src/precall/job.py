@@ -14,9 +14,15 @@ from precall.curve import PRCurve
 from precall.engines import Engine, Progress, n_threads
 from precall.errors import InputError
 from precall.estimators import Estimator, NeighborEstimator
-from precall.neighbors import CrossPlan, NeighborPlan, NeighborStatistics
+from precall.kernel_distance import kernel_distances_of_blocks
+from precall.neighbors import CrossPlan, NeighborPlan
 from precall.progress import silent
-from precall.resampling import RecomputedBlocks, measure_blocks_again
+from precall.resampling import (
+    DistanceTable,
+    Division,
+    RecomputedBlocks,
+    measure_blocks_again,
+)
 from precall.results import Evaluation, Protocol
 from precall.samples import Samples
 from precall.scores import Measured, Score, ScoreRequest
@@ -199,14 +205,25 @@ class Job:
         self, sets: Sets, requests: Sequence[ScoreRequest], report: Progress
     ) -> dict[str, RecomputedBlocks]:
         """Compute some scores of random parts of the samples."""
+        threads, division = n_threads(self.threads), Division.draw(sets, self.seed)
+        plan = replace(self, scores=requests).score_plan(sets).cross
+        table = DistanceTable.of(division.sets, threads) if plan is not None else None
+        kernel = None
+        if any(request.defined_as == "kernel_distance" for request in requests):
+            kernel = kernel_distances_of_blocks(*division.sets, division.blocks, threads)
 
-        def values(block: Sets, statistics: NeighborStatistics | None) -> dict[str, float]:
-            measured = Measured(statistics, block, self.seed, threads=1, is_block=True)
+        def values(b: int) -> dict[str, float]:
+            members = division.blocks[b]
+            measured = Measured(
+                table.statistics(*members, plan) if table and plan else None,
+                division.samples(members),
+                self.seed,
+                threads=1,
+                kernel_distance=None if kernel is None else float(kernel[b]),
+            )
             return {request.name: request.measure(measured).value for request in requests}
 
-        plan = replace(self, scores=requests).score_plan(sets).cross
-        threads = n_threads(self.threads)
-        return measure_blocks_again(sets, plan, values, self.seed, threads, report)
+        return measure_blocks_again(division, values, threads, report)
 
     def _tests(self, pools: Mapping[str, Pool]) -> dict[str, TwoSampleTest]:
         """Test for P = Q with each classifier; only a single split allows it without refitting."""

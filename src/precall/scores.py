@@ -108,7 +108,7 @@ class Measured:
     sets: tuple[FeatureSet, FeatureSet]  # real, generated
     seed: int
     threads: int
-    is_block: bool = False  # of a larger sample, whose spread is wanted and not its value
+    kernel_distance: float | None = None  # if it is known already
 
     @property
     def real(self) -> Side:
@@ -241,10 +241,9 @@ def _frechet(measured: Measured, k: int) -> float:
 
 
 def _kernel(measured: Measured, k: int) -> Score:
-    n_subsets = 1 if measured.is_block else 100
-    found = kernel_distance(
-        *measured.sets, n_subsets=n_subsets, seed=measured.seed, threads=measured.threads
-    )
+    if measured.kernel_distance is not None:
+        return Score(measured.kernel_distance)
+    found = kernel_distance(*measured.sets, seed=measured.seed, threads=measured.threads)
     return Score(found.mean, None, 0.0, standard_deviation=found.standard_deviation)
 
 

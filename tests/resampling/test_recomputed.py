@@ -5,7 +5,7 @@ import pytest
 
 import precall
 from precall.features import FeatureSet
-from precall.resampling import measure_blocks_again, n_in_blocks
+from precall.resampling import Division, measure_blocks_again, n_in_blocks
 from precall.resampling.recomputed import N_PARTITIONS
 from precall.uncertainty import Replicates
 
@@ -19,27 +19,39 @@ def sets_of(n, m, d=2):
     )
 
 
-def sums(sets, statistics=None):
-    real, generated = (side.rows.tile(0, len(side)) for side in sets)
-    return {"real": float(real[:, 0].sum()), "n": float(len(real)), "m": float(len(generated))}
+def measure_sums(sets, report=lambda done, total: None):
+    division = Division.draw(sets, seed=0)
 
+    def sums(b):
+        real, generated = (
+            side.rows.tile(0, len(side)) for side in division.samples(division.blocks[b])
+        )
+        return {"real": float(real[:, 0].sum()), "n": float(len(real)), "m": float(len(generated))}
 
-def silent(done, total): ...
+    return measure_blocks_again(division, sums, 1, report)
 
 
 def test_blocks_of_a_partition_make_up_the_whole():
     sets = sets_of(403, 250)
-    found = measure_blocks_again(sets, None, sums, 0, 1, silent)
+    found = measure_sums(sets)
     assert found["n"].halves.sum(axis=1).tolist() == [403] * N_PARTITIONS
     assert found["m"].quarters.sum(axis=1).tolist() == [250] * N_PARTITIONS
-    whole = sums(sets)["real"]
+    whole = float(sets[0].rows.tile(0, 403)[:, 0].sum())
     for blocks in (found["real"].halves, found["real"].quarters):
         np.testing.assert_allclose(blocks.sum(axis=1), whole)
 
 
+def test_quarters_make_up_the_halves():
+    for s in range(N_PARTITIONS):
+        halves_and_quarters = Division.draw(sets_of(43, 50), seed=1).blocks[6 * s : 6 * s + 6]
+        for c in (0, 1):
+            blocks = [set(members[c].tolist()) for members in halves_and_quarters]
+            assert blocks[0] == blocks[2] | blocks[4]
+            assert blocks[1] == blocks[3] | blocks[5]
+
+
 def test_of_many_samples_some_are_divided():
-    sets = sets_of(2500, 300)
-    found = measure_blocks_again(sets, None, sums, 0, 1, silent)
+    found = measure_sums(sets_of(2500, 300))
     assert n_in_blocks(2500) == 2000
     assert found["n"].halves.tolist() == [[1000, 1000]] * N_PARTITIONS
     assert found["m"].halves.tolist() == [[150, 150]] * N_PARTITIONS
@@ -47,8 +59,8 @@ def test_of_many_samples_some_are_divided():
 
 def test_progress_is_told():
     told = []
-    measure_blocks_again(sets_of(40, 40), None, sums, 0, 1, lambda *report: told.append(report))
-    assert told[-1] == (N_PARTITIONS, N_PARTITIONS)
+    measure_sums(sets_of(40, 40), lambda *report: told.append(report))
+    assert told[-1] == (6 * N_PARTITIONS, 6 * N_PARTITIONS)
 
 
 def test_intervals_do_not_depend_on_threads():

@@ -15,7 +15,7 @@ from precall.errors import InputError
 from precall.features import FeatureSet, FloatRows
 from precall.parallel import in_threads, single_threaded_libraries
 
-__all__ = ["KernelDistance", "kernel_distance"]
+__all__ = ["KernelDistance", "central", "kernel_distance"]
 
 Floats = NDArray[np.float64]
 Precision = type[np.float32] | type[np.float64]
@@ -118,15 +118,19 @@ def _mmd(pair: Pair, precision: Precision) -> float:
     """
     size, d = pair[0].shape
     x, y = (rows.astype(np.float64) for rows in pair)
-    every = -(-size // _N_CENTRAL)
-    # A median of some: no outlier moves it, which would cost the others their digits.
-    center = np.median(np.concatenate([x[::every], y[::every]]), axis=0)
+    center = central(x, y)
     constant = float(center @ center) + d
     with np.errstate(over="ignore", invalid="ignore"):  # who asks for float32 looks at the result
         one, other = (_Side.around(center, rows, precision) for rows in (x, y))
         within = _sum_over_pairs(one, one, constant) + _sum_over_pairs(other, other, constant)
         between = _sum_over_pairs(one, other, constant)
     return float(within / (size * (size - 1)) - 2 * between / size**2) / float(d**3)
+
+
+def central(x: Floats, y: Floats) -> Floats:
+    """A median of some samples: no outlier moves it, which would cost the others their digits."""
+    some = [rows[:: -(-len(rows) // _N_CENTRAL)] for rows in (x, y)]
+    return np.asarray(np.median(np.concatenate(some), axis=0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

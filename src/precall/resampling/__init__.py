@@ -1,7 +1,9 @@
 """Scores of random blocks of the samples."""
 
 from precall.resampling.blocks import BlockPlan, BlockStatistics, measure_blocks
+from precall.resampling.distance_table import DistanceTable
 from precall.resampling.recomputed import (
+    Division,
     RecomputedBlocks,
     measure_blocks_again,
     n_in_blocks,
@@ -10,6 +12,8 @@ from precall.resampling.recomputed import (
 __all__ = [
     "BlockPlan",
     "BlockStatistics",
+    "DistanceTable",
+    "Division",
     "RecomputedBlocks",
     "measure_blocks",
     "measure_blocks_again",

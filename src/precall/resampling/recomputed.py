@@ -6,32 +6,32 @@ all times N/n as far as it is due to single samples, and (N/n)² as far as it is
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from precall.features import FeatureSet, Rows
-from precall.neighbors import CrossPlan, NeighborStatistics
 from precall.parallel import in_threads, single_threaded_libraries
-from precall.resampling.distance_table import DistanceTable
 from precall.resampling.partitions import Partitions
 
-__all__ = ["RecomputedBlocks", "measure_blocks_again", "n_in_blocks"]
+__all__ = ["Division", "RecomputedBlocks", "measure_blocks_again", "n_in_blocks"]
 
 Sets = tuple[FeatureSet, FeatureSet]  # real, generated
-Blocks = NDArray[np.float64]
-Measure = Callable[[Sets, NeighborStatistics | None], Mapping[str, float]]
+Members = tuple[NDArray[np.intp], NDArray[np.intp]]  # of real, of generated
 
 N_PARTITIONS = 32
 _MOST_SAMPLES = 2000
+_HALVES = 2
+_QUARTERS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecomputedBlocks:
     """A score of every block of every partition."""
 
-    halves: Blocks  # (n_partitions, 2)
-    quarters: Blocks  # (n_partitions, 4)
+    halves: NDArray[np.float64]  # (n_partitions, 2)
+    quarters: NDArray[np.float64]  # (n_partitions, 4)
 
 
 def n_in_blocks(n: int) -> int:
@@ -39,58 +39,70 @@ def n_in_blocks(n: int) -> int:
     return min(n, _MOST_SAMPLES)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Division:
+    """Some samples of both sets, and the halves and quarters that random partitions make of them.
+
+    Which samples, and how they are divided, depends on the size of a set and the seed alone.
+    """
+
+    sets: Sets
+    blocks: list[Members]  # of each partition two halves, then four quarters
+
+    @classmethod
+    def draw(cls, sets: Sets, seed: int) -> Self:
+        """Choose the samples and divide them."""
+        few = _few(sets[0], (seed, 8, 0)), _few(sets[1], (seed, 8, 1))
+        drawn = [Partitions.draw(len(side), 1, (seed, c)) for c, side in enumerate(few)]
+        real, generated = (partitions.labels() for partitions in drawn)  # (n, 64): the quarter
+        blocks = [
+            (np.flatnonzero(real[:, s] % n == b), np.flatnonzero(generated[:, s] % n == b))
+            for s in range(N_PARTITIONS)
+            for n in (_HALVES, _QUARTERS)
+            for b in range(n)
+        ]
+        return cls(few, blocks)
+
+    def samples(self, members: Members) -> Sets:
+        """Return those of a block."""
+        real, generated = (
+            replace(side, rows=side.select(chosen))
+            for side, chosen in zip(self.sets, members, strict=True)
+        )
+        return real, generated
+
+
 def measure_blocks_again(
-    sets: Sets,
-    plan: CrossPlan | None,
-    measure: Measure,
-    seed: int,
+    division: Division,
+    measure: Callable[[int], Mapping[str, float]],
     threads: int,
     report: Callable[[int, int], None],
 ) -> dict[str, RecomputedBlocks]:
-    """Measure scores of all halves and quarters of random partitions of both sets.
-
-    Which samples are divided, and how, depends on the size of a set and the seed alone.
+    """Measure scores of all blocks.
 
     Parameters
     ----------
-    plan
-        What to find out about every block, from one table of distances; None for nothing.
     measure
-        Returns the scores of two sets by name, given what was found; called from several threads.
+        Returns the scores of a block by name; called from several threads.
     report
-        Called with the number of finished partitions and of all.
+        Called with the number of finished blocks and of all.
     """
-    few = _few(sets[0], (seed, 8, 0)), _few(sets[1], (seed, 8, 1))
-    drawn = [Partitions.draw(len(side), 1, (seed, c)) for c, side in enumerate(few)]
-    labels = [partitions.labels() for partitions in drawn]  # each (n, 64): the quarter
-    table = DistanceTable.of(few, threads) if plan is not None else None
+    n_blocks = len(division.blocks)
 
-    def of_block(s: int, b: int, *, quarters: bool) -> Mapping[str, float]:
-        real, generated = (
-            np.flatnonzero(of_class[:, s] % (4 if quarters else 2) == b) for of_class in labels
-        )
-        block = (
-            replace(few[0], rows=few[0].select(real)),
-            replace(few[1], rows=few[1].select(generated)),
-        )
-        return measure(block, table.statistics(real, generated, plan) if table and plan else None)
-
-    def of_partition(s: int) -> list[list[Mapping[str, float]]]:
-        found = [
-            [of_block(s, b, quarters=quarters) for b in range(4 if quarters else 2)]
-            for quarters in (False, True)
-        ]
-        report(s + 1, N_PARTITIONS)
+    def of_block(b: int) -> Mapping[str, float]:
+        found = measure(b)
+        report(b + 1, n_blocks)
         return found
 
     with single_threaded_libraries():
-        found = in_threads(of_partition, range(N_PARTITIONS), threads)
+        found = in_threads(of_block, range(n_blocks), threads)
+    values = {
+        name: np.array([of[name] for of in found]).reshape(N_PARTITIONS, _HALVES + _QUARTERS)
+        for name in found[0]
+    }
     return {
-        name: RecomputedBlocks(
-            np.array([[of[name] for of in halves] for halves, _ in found]),
-            np.array([[of[name] for of in quarters] for _, quarters in found]),
-        )
-        for name in found[0][0][0]
+        name: RecomputedBlocks(of_all[:, :_HALVES], of_all[:, _HALVES:])
+        for name, of_all in values.items()
     }
 
 
