@@ -11,7 +11,7 @@ One sweep tells most scores of all blocks. The rest are measured block by block,
 samples a class. Fréchet and kernel distances are made of single samples and pairs alone, so that
 V₂ and V₄ tell the two apart: L + 2Q and L + 4Q, of which L + Q is left for the whole. Scores that
 are folded at their bound, which they reach where P = Q, vary least in the samples where they are
-highest: quarters, which are off the bound more often, tell their variance.
+highest: quarters are off the bound more often, so that V = max(V₄, 2V₂ − V₄).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -68,7 +68,7 @@ class Replicates:
         if self.kind == "any":
             variance = self.share * max(v2, 2 * v2 - v4)
         elif self.kind == "folded":
-            variance = self.share * v4
+            variance = self.share * max(v4, 2 * v2 - v4)
         else:
             singles, pairs = 2 * v2 - v4, (v4 - v2) / 2
             variance = max(self.share * singles + self.share**2 * pairs, self.share**2 * v2 / 2)

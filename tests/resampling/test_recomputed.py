@@ -89,6 +89,16 @@ def test_what_is_due_to_pairs_vanishes_faster():
     assert tenth.variance == pytest.approx(linear / 10 + pairs / 100, rel=0.06)
 
 
+@pytest.mark.parametrize(("deviations", "expected"), [((1.0, 3.0), 9 / 4), ((3.0, 1.0), 9 - 1 / 4)])
+def test_a_score_folded_at_its_bound_varies_as_much_as_any_block_says(deviations, expected):
+    """V₂ = σ²/2 of halves, V₄ = σ²/4 of quarters: the larger of V₄ and 2V₂ − V₄."""
+    rng = np.random.default_rng(0)
+    halves = rng.normal(scale=deviations[0], size=(200_000, 2))
+    quarters = rng.normal(scale=deviations[1], size=(200_000, 4))
+    folded = Replicates(halves, quarters, kind="folded")
+    assert folded.variance == pytest.approx(expected, rel=0.03)
+
+
 @pytest.mark.parametrize(
     ("n", "m", "share"), [(400, 400, 1.0), (4000, 4000, 0.5)], ids=["all", "some"]
 )
