@@ -203,6 +203,22 @@ def test_soft_cover_that_does_not_saturate(d):
     assert_same(measure(CpuEngine(), fold, plan), measure(ReferenceEngine(), fold, plan))
 
 
+def test_soft_cover_by_more_than_a_list_holds():
+    """All of one class at the same distance, just within R: a product of thousands of factors."""
+    rng = np.random.default_rng(1)
+    sphere = rng.normal(size=(4500, 64))
+    sphere /= np.linalg.norm(sphere, axis=1, keepdims=True)
+    above = np.zeros((200, 65))
+    above[:, -1] = np.linspace(0.3, 1.0, len(above))
+    fold = fold_of(np.c_[sphere, np.zeros(len(sphere))].astype(np.float32), above)
+    plan = NeighborPlan(cross=CrossPlan(soft_ks=frozenset({1, 2})))
+    expected = measure(ReferenceEngine(), fold, plan)
+    for k, soft in expected.cross.soft.items():
+        assert ((soft[4500:] > 0) & (soft[4500:] < 1)).any(), k
+    for kernel in SUPPORTED:
+        assert_same(measure(CpuEngine(kernel), fold, plan), expected)
+
+
 def test_memory_mapped_and_fortran_ordered_input(tmp_path):
     rng = np.random.default_rng(1)
     for order in "CF":

@@ -1,7 +1,7 @@
-"""Between the classes, on the CPU: who holds whom, who is nearest, how realistic, how well covered.
+"""Between the classes, on the CPU: who holds whom, who is nearest, and how realistic.
 
 Queries are samples of the real class, references all of the generated one, and one sweep tells both
-sides what they are to each other. Only :func:`cover_softly` is for either side.
+sides what they are to each other.
 """
 
 from typing import Any, NamedTuple, Self
@@ -19,12 +19,9 @@ from precall.engines._cpu_pairs import (
     is_within,
 )
 from precall.engines._simd_tiles import lowest_bit
-from precall.engines._tiles import MIN_LIMIT, tile_hits
+from precall.engines._tiles import tile_hits
 
-__all__ = ["Best", "Counted", "Places", "Realism", "cover_softly", "relate"]
-
-_SURELY_COVERED = 2.0**-60  # 1 less this is 1
-_SOFT_CAPACITY = 4096
+__all__ = ["Best", "Counted", "Places", "Realism", "relate"]
 
 
 class Places(NamedTuple):
@@ -263,137 +260,3 @@ def relate(
                     row_tile[i] = max(row_ball[i], clip_limit(row_best[i] - row_norm[i]))
                     col_tile[j] = max(col_ball[j], clip_limit(col_best[j] - col_norm[j]))
     _relate_far(queries, references, places, thresholds, realism, bound, counted, of_query, of_far)
-
-
-@njit(cache=True, nogil=True)
-def _distances(query, base, rows):
-    """Canonical distances, four at a time: the sums of one row must wait for each other."""
-    out = np.empty(len(rows))
-    for start in range(0, len(rows) - 3, 4):
-        a, b, c, d = rows[start], rows[start + 1], rows[start + 2], rows[start + 3]
-        total_a, total_b, total_c, total_d = 0.0, 0.0, 0.0, 0.0
-        for j in range(len(query)):
-            value = np.float64(query[j])
-            total_a += (value - np.float64(base[a, j])) * (value - np.float64(base[a, j]))
-            total_b += (value - np.float64(base[b, j])) * (value - np.float64(base[b, j]))
-            total_c += (value - np.float64(base[c, j])) * (value - np.float64(base[c, j]))
-            total_d += (value - np.float64(base[d, j])) * (value - np.float64(base[d, j]))
-        out[start], out[start + 1], out[start + 2], out[start + 3] = (
-            total_a, total_b, total_c, total_d,
-        )  # fmt: skip
-    for t in range(len(rows) // 4 * 4, len(rows)):
-        out[t] = canonical_squared(query, base[rows[t]])
-    return np.sqrt(out)
-
-
-@njit(cache=True, nogil=True)
-def _missed(distances, radius):
-    """∏ min(1, d/R), in the given order."""
-    missed = 1.0
-    for t in range(len(distances)):
-        if distances[t] < radius:
-            missed *= distances[t] / radius
-        elif distances[t] == 0.0:
-            missed = 0.0
-    return missed
-
-
-@njit(cache=True, nogil=True)
-def _soft_limits(radii, row_norm, error, bound):
-    """Limits of each query's tiles by radius, and with a last column that nothing meets."""
-    limits = np.full((len(radii) + 1, len(row_norm)), MIN_LIMIT, dtype=np.int32)
-    for a in range(len(radii)):
-        for i in range(len(error)):
-            outer = integer_limits(
-                radii[a] * radii[a], error[i], bound.step, bound.relative, bound.absolute
-            )[1]
-            limits[a, i] = clip_limit(np.int64(outer) - row_norm[i])
-    return limits
-
-
-class _SoftHits(NamedTuple):
-    """What may be within R of each query."""
-
-    distances: Any  # (n_queries, capacity) int32: Q
-    cols: Any  # (n_queries, capacity) int32: index among the near references
-    sizes: Any  # (n_queries,) how many there were; more than the capacity were not kept
-    limits: Any  # (n_padded,) largest Q that matters to the products that are still open
-
-
-@njit(cache=True, nogil=True)
-def _multiply_open(found, n_open, queries, references, places, in_order, radii, covered):
-    """Multiply, in the order of the class, the products that are not too small to matter."""
-    covered[:] = 1.0
-    for i in range(len(queries.rows)):
-        if n_open[i] == 0:
-            continue
-        size, rows = found.sizes[i], in_order
-        if size <= _SOFT_CAPACITY:
-            is_near = found.distances[i, :size] <= found.limits[i]
-            near = places.near[found.cols[i, :size][is_near]]
-            rows = in_order[np.sort(np.concatenate((near, places.far)))]
-        exact = _distances(queries.base[queries.rows[i]], references.base, rows)
-        for t in range(n_open[i]):
-            covered[t, i] = 1.0 - _missed(exact, radii[t])
-
-
-@njit(cache=True, nogil=True)
-def cover_softly(tiles, bound, never, queries, references, places, in_order, radii, covered):
-    """1 − ∏ min(1, d/R) over all references, multiplied in their own order, for several R.
-
-    As soon as Q shows a product to be too small to matter it is left alone. In many dimensions that
-    is soon: there R reaches across most of the data. The larger R, the sooner.
-
-    Parameters
-    ----------
-    in_order
-        (n_fit,) where each reference is stored, in the order of the class.
-    radii
-        (n_radii,) R, ascending.
-    covered
-        Output, (n_radii, n_queries).
-    """
-    kernel, a, b, row_norm, col_norm = tiles
-    n_rows, n_cols, n_queries = a.shape[2], b.shape[2], len(queries.rows)
-    dots = np.empty((n_rows, n_cols), dtype=np.int32)
-    masks = np.empty(n_rows, dtype=np.uint32)
-    error = bound.row_error + bound.largest_col_error
-    limits = _soft_limits(radii, row_norm, error, bound)
-    row_limit = limits[len(radii) - 1].copy()
-    distances, cols = np.empty((2, n_queries, _SOFT_CAPACITY), dtype=np.int32)
-    sizes, at_most = np.zeros(n_queries, dtype=np.int64), np.ones((n_queries, len(radii)))
-    n_open = np.full(n_queries, len(radii))  # radii whose product still matters, the smallest ones
-    open_rows = np.array([min(n_rows, n_queries - p * n_rows) for p in range(a.shape[0])])
-    scales, least = np.zeros(len(radii)), np.ones(len(radii))
-    for t in range(len(radii)):
-        if radii[t] > 0.0:
-            scales[t] = (1.0 + 4.0 * bound.relative) * bound.step / radii[t]
-            least[t] = np.sqrt(bound.absolute) / radii[t]
-    for b_panel in range(b.shape[0]):
-        for a_panel in range(a.shape[0]):
-            if open_rows[a_panel] == 0 or not tile_hits(
-                kernel, a, a_panel, b, b_panel, row_limit, row_norm, col_norm, never, dots, masks
-            ):
-                continue
-            for r in range(n_rows):
-                mask = masks[r]
-                i = a_panel * n_rows + r
-                while mask:
-                    c = lowest_bit(mask)
-                    mask &= np.uint32(mask - np.uint32(1))
-                    j = b_panel * n_cols + c
-                    distance = np.int32(row_norm[i] + col_norm[j] - 2 * dots[r, c])
-                    if sizes[i] < _SOFT_CAPACITY:
-                        distances[i, sizes[i]], cols[i, sizes[i]] = distance, j
-                    sizes[i] += 1
-                    farthest = np.sqrt(np.float64(distance)) + error[i]
-                    for t in range(n_open[i]):
-                        at_most[i, t] *= min(1.0, farthest * scales[t] + least[t])
-                    while n_open[i] > 0 and at_most[i, n_open[i] - 1] < _SURELY_COVERED:
-                        n_open[i] -= 1
-                        row_limit[i] = limits[n_open[i] - 1, i]  # the last column if none is left
-                    if n_open[i] == 0:
-                        open_rows[a_panel] -= 1
-                        break
-    found = _SoftHits(distances, cols, sizes, row_limit + row_norm)
-    _multiply_open(found, n_open, queries, references, places, in_order, radii, covered)

@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.engines._cpu_counts import count_near
-from precall.engines._cpu_cross import Best, Counted, Realism, cover_softly, relate
+from precall.engines._cpu_cross import Best, Counted, Realism, relate
 from precall.engines._cpu_nearest import Candidates, collect_nearest, kth_distances
 from precall.engines._cpu_pairs import Bound, Tiles
 from precall.engines._cpu_rows import FitRows, PackedRows, stored_rows
+from precall.engines._cpu_soft import cover_softly
 from precall.engines._grid import Grid
 from precall.engines._kernel_choice import best_kernel
 from precall.engines._radii import (
