@@ -31,6 +31,26 @@ def _least_of_strides(dots, norms, least):
 
 
 @njit(cache=True, nogil=True)
+def _flag(dots, norms, bound, flags):
+    """Flag the columns within a distance, in SIMD."""
+    for j in range(len(norms)):
+        flags[j] = norms[j] - dots[j] - dots[j] <= bound
+
+
+@njit(cache=True, nogil=True)
+def _within(dots, norms, bound, flags, found):
+    """List the columns within a distance; how many. Flags are 8 to a word, padded with 0."""
+    _flag(dots, norms, bound, flags)
+    words, size = flags.view(np.uint64), 0
+    for w in range(len(words)):
+        if words[w]:
+            for j in range(8 * w, 8 * w + 8):
+                found[size] = j
+                size += flags[j]
+    return size
+
+
+@njit(cache=True, nogil=True)
 def _n_below(values, bound):
     """How many of ascending values are smaller."""
     low, high = 0, len(values)
@@ -78,6 +98,7 @@ def nearest_of_rows(dots, norms, first, depth, places, distances):
     n = dots.shape[1]
     least = np.empty((n + _STRIDE - 1) // _STRIDE, dtype=dots.dtype)
     nearest_strides, no_places = np.empty(depth + 1, dots.dtype), np.empty(depth + 1, np.int64)
+    flags, found = np.zeros((n + 7) // 8 * 8, np.uint8), np.empty(n + 8, np.int64)
     for i in range(len(dots)):
         heap_d, heap_p, size = distances[i], places[i], 0
         _least_of_strides(dots[i], norms, least)
@@ -86,18 +107,15 @@ def nearest_of_rows(dots, norms, first, depth, places, distances):
         bound = dots.dtype.type(np.inf)
         if len(least) > depth:
             bound = _kth_smallest(least, depth + 1, nearest_strides, no_places)
-        for s in range(len(least)):
-            if least[s] > bound:
+        for j in found[: _within(dots[i], norms, bound, flags, found)]:
+            d = norms[j] - dots[i, j] - dots[i, j]
+            if j == first + i or (size == depth and d >= heap_d[0]):
                 continue
-            for j in range(s * _STRIDE, min((s + 1) * _STRIDE, n)):
-                d = norms[j] - dots[i, j] - dots[i, j]
-                if d > bound or j == first + i or (size == depth and d >= heap_d[0]):
-                    continue
-                if size == depth:
-                    _replace_root(heap_d, heap_p, depth, d, j)
-                else:
-                    _push(heap_d, heap_p, size, d, j)
-                    size += 1
+            if size == depth:
+                _replace_root(heap_d, heap_p, depth, d, j)
+            else:
+                _push(heap_d, heap_p, size, d, j)
+                size += 1
         for last in range(depth - 1, 0, -1):
             d, p = heap_d[last], heap_p[last]
             far_d, far_p = heap_d[0], heap_p[0]
@@ -122,51 +140,139 @@ def _replace_root(heap_d, heap_p, size, d, p):
 
 
 @njit(cache=True, nogil=True)
-def _below(own, places, low, high, ks, at_least, below):
-    """Bit s of below[a, t]: fewer than ks[a] of the first t neighbours share the sample's block."""
+def _below(own, places, words, ks, at_least, below, last):
+    """Tell in which partitions a sample's balls reach past some neighbours.
+
+    Parameters
+    ----------
+    places
+        (depth,) its neighbours, nearest first.
+    at_least
+        Room for (max(ks) + 1,) words.
+    below
+        Output, (n_ks, depth + 1, lanes): bit s of below[a, t] says that in partition s fewer than
+        ks[a] of the first t neighbours share the sample's block.
+    last
+        Output, (n_ks, 2): the first t at which no bit is left, in halves and in quarters.
+    """
+    (low, high), most = words, len(at_least) - 1
     n_words = low.shape[1]
-    at_least[:] = _NONE
-    at_least[0] = _ALL
-    below[:, 0] = _ALL
-    for t in range(len(places)):
-        z = places[t]
-        for w in range(n_words):
-            same = ~(low[own, w] ^ low[z, w])
-            same_quarter = same & ~(high[own, w] ^ high[z, w])
-            for j in range(len(at_least) - 1, 0, -1):
-                at_least[j, w] |= at_least[j - 1, w] & same
-                at_least[j, n_words + w] |= at_least[j - 1, n_words + w] & same_quarter
-        for a in range(len(ks)):
-            below[a, t + 1] = ~at_least[ks[a]]
-
-
-@njit(cache=True, nogil=True)
-def _count(planes, lane, inside):
-    """Add 1 to the bit-sliced counters of some partitions; return how many planes that took."""
-    p, carry = 0, inside
-    while carry != _NONE:
-        carried = planes[p, lane] & carry
-        planes[p, lane] ^= carry
-        carry = carried
-        p += 1
-    return p
-
-
-@njit(cache=True, nogil=True)
-def _add_counts(planes, n_planes, own, low, high, totals):
-    """Add a bit-sliced counter to the totals of the blocks that the sample is in."""
-    n_words = low.shape[1]
+    last[:] = 0
     for lane in range(2 * n_words):
-        w = lane % n_words
+        is_quarter, w = lane // n_words, lane % n_words
+        at_least[:] = _NONE
+        at_least[0] = _ALL
+        below[:, :, lane] = _NONE
+        below[:, 0, lane] = _ALL
+        t, lowest = 0, 1
+        while t < len(places) and at_least[most] != _ALL:
+            same = ~(low[own, w] ^ low[places[t], w])
+            if is_quarter:
+                same &= ~(high[own, w] ^ high[places[t], w])
+            t += 1
+            for j in range(min(t, most), lowest - 1, -1):
+                at_least[j] |= at_least[j - 1] & same
+            while lowest < most and at_least[lowest] == _ALL:
+                lowest += 1
+            for a in range(len(ks)):
+                below[a, t, lane] = ~at_least[ks[a]]
+        for a in range(len(ks)):
+            while last[a, is_quarter] <= len(places) and below[a, last[a, is_quarter], lane]:
+                last[a, is_quarter] += 1
+
+
+@njit(cache=True, nogil=True)
+def _collect(dots, norms, distances, reach, room, hits, ranks, at):
+    """Find the columns within reach and how many own neighbours are nearer, sorted by that.
+
+    Parameters
+    ----------
+    room
+        To work in: flags and a column and a rank for each.
+    hits, ranks
+        Output, (m,).
+    at
+        Output, (depth + 2,): hits of rank r begin at at[r].
+    """
+    flags, found, unsorted = room
+    size = _within(dots, norms, reach, flags, found)
+    at[:] = 0
+    for h in range(size):
+        y = found[h]
+        unsorted[h] = _n_below(distances, norms[y] - dots[y] - dots[y])
+        at[unsorted[h] + 1] += 1
+    for rank in range(1, len(at)):
+        at[rank] += at[rank - 1]
+    for h in range(size):
+        rank = unsorted[h]
+        hits[at[rank]], ranks[at[rank]] = found[h], rank
+        at[rank] += 1
+    for rank in range(len(at) - 1, 0, -1):  # each had moved to where the next begins
+        at[rank] = at[rank - 1]
+    at[0] = 0
+
+
+@njit(cache=True, nogil=True)
+def _hold(below, blocks, hits, ranks, n_hits, lane, held):
+    """Mark the hits that a ball holds in some partitions; return where it holds any."""
+    holds = _NONE
+    for h in range(n_hits):
+        inside = below[ranks[h], lane] & blocks[h, lane]
+        holds |= inside
+        held[hits[h], lane] |= inside
+    return holds
+
+
+@njit(cache=True, nogil=True)
+def _cover(below, blocks, ranks, n_hits, lane, counts):
+    """Return where a ball holds as many hits as there are counts."""
+    counts[:] = _NONE
+    counts[0] = _ALL
+    for h in range(n_hits):
+        inside = below[ranks[h], lane] & blocks[h, lane]
+        for j in range(len(counts) - 1, 0, -1):
+            counts[j] |= counts[j - 1] & inside
+    return counts[len(counts) - 1]
+
+
+@njit(cache=True, nogil=True)
+def _count(below, blocks, ranks, n_hits, lane, planes, counts):
+    """Count the hits that a ball holds in each of 64 partitions, in bit-sliced counters."""
+    planes[:] = _NONE
+    n_planes = 0
+    for h in range(n_hits):
+        p, carry = 0, below[ranks[h], lane] & blocks[h, lane]
+        while carry != _NONE:
+            carried = planes[p] & carry
+            planes[p] ^= carry
+            carry = carried
+            p += 1
+        n_planes = max(n_planes, p)
+    counts[:] = 0
+    for p in range(n_planes):
         for s in range(64):
-            count = 0
-            for p in range(n_planes):
-                count |= np.int64((planes[p, lane] >> np.uint64(s)) & np.uint64(1)) << p
-            if count:
-                block = np.int64((low[own, w] >> np.uint64(s)) & np.uint64(1))
-                if lane >= n_words:
-                    block += 2 * np.int64((high[own, w] >> np.uint64(s)) & np.uint64(1))
-                totals[lane, s, block] += count
+            counts[s] += np.int64((planes[p] >> np.uint64(s)) & np.uint64(1)) << p
+
+
+@njit(cache=True, nogil=True)
+def _add_counts(counts, low, high, totals):
+    """Add to the totals of the blocks that a sample is in, whose bits are given."""
+    for s in range(64):
+        bit = np.uint64(s)
+        block = ((low >> bit) & np.uint64(1)) + np.uint64(2) * ((high >> bit) & np.uint64(1))
+        totals[s, block] += counts[s]
+
+
+@njit(cache=True, nogil=True)
+def _same_blocks(own, own_words, hits, n_hits, other_words, blocks):
+    """Where each hit is in the same half, and in the same quarter, as a sample."""
+    (low, high), (other_low, other_high) = own_words, other_words
+    n_words = low.shape[1]
+    for h in range(n_hits):
+        for w in range(n_words):
+            same = ~(low[own, w] ^ other_low[hits[h], w])
+            blocks[h, w] = same
+            blocks[h, n_words + w] = same & ~(high[own, w] ^ other_high[hits[h], w])
 
 
 @njit(cache=True, nogil=True)
@@ -201,56 +307,38 @@ def relate_blocks(
     totals
         Output, (n_ks, lanes, 64, 4): pairs in balls, by block.
     """
-    (low, high), (other_low, other_high) = own_words, other_words
+    low, high = own_words
     n_words, depth, m = low.shape[1], places.shape[1], dots.shape[1]
-    n_lanes = 2 * n_words
-    below = np.empty((len(ks), depth + 1, n_lanes), dtype=np.uint64)
-    at_least = np.empty((ks.max() + 1, n_lanes), dtype=np.uint64)
-    most = 0
-    for c in range(len(covers)):
-        most = max(most, covers[c, 1])
-    cover_counts = np.empty((len(covers), most + 1, n_lanes), dtype=np.uint64)
-    planes = np.empty((len(ks), 32, n_lanes), dtype=np.uint64)
+    below = np.empty((len(ks), depth + 1, 2 * n_words), dtype=np.uint64)
+    at_least = np.empty(ks.max() + 1, dtype=np.uint64)
+    last = np.empty((len(ks), 2), dtype=np.int64)
+    hits, ranks = np.empty((2, m), dtype=np.int64)
+    flags = np.zeros((m + 7) // 8 * 8, np.uint8)
+    room = flags, np.empty(m + 8, np.int64), np.empty(m, np.int64)
+    at, blocks = np.empty(depth + 2, np.int64), np.empty((m, 2 * n_words), np.uint64)
+    scratch, counts = np.empty(64, dtype=np.uint64), np.empty(64, dtype=np.int64)
     for i in range(len(dots)):
         own = first + i
-        _below(own, places[i], low, high, ks, at_least, below)
-        reach = distances[i, depth - 1]
-        if complete:
+        _below(own, places[i], own_words, ks, at_least, below, last)
+        reach = distances[i, min(last.max(), depth) - 1]
+        if complete and last.max() > depth:
             reach = distances.dtype.type(np.inf)
-        cover_counts[:] = _NONE
-        cover_counts[:, 0] = _ALL
-        planes[:] = _NONE
-        n_planes = np.zeros(len(ks), dtype=np.int64)
-        for start in range(0, m, _STRIDE):
-            stop = min(start + _STRIDE, m)
-            if _least(dots[i], norms, start, stop) > reach:
-                continue
-            for y in range(start, stop):
-                d = norms[y] - dots[i, y] - dots[i, y]
-                if d > reach:
-                    continue
-                rank = _n_below(distances[i], d)  # own neighbours that are nearer
-                for w in range(n_words):
-                    same = ~(low[own, w] ^ other_low[y, w])
-                    same_quarter = same & ~(high[own, w] ^ other_high[y, w])
-                    for lane, block in ((w, same), (n_words + w, same_quarter)):
-                        for a in range(len(ks)):
-                            inside = below[a, rank, lane] & block
-                            if inside != _NONE:
-                                if balls[a]:
-                                    holds[a, i, lane] |= inside
-                                    held[a, y, lane] |= inside
-                                if counted[a]:
-                                    n_planes[a] = max(n_planes[a], _count(planes[a], lane, inside))
-                        for c in range(len(covers)):
-                            inside = below[covers[c, 0], rank, lane] & block
-                            if inside != _NONE:
-                                for j in range(covers[c, 1], 0, -1):
-                                    cover_counts[c, j, lane] |= (
-                                        cover_counts[c, j - 1, lane] & inside
-                                    )
-        for c in range(len(covers)):
-            cover[c, i] = cover_counts[c, covers[c, 1]]
-        for a in range(len(ks)):
-            if counted[a]:
-                _add_counts(planes[a], n_planes[a], own, low, high, totals[a])
+        _collect(dots[i], norms, distances[i], reach, room, hits, ranks, at)
+        _same_blocks(own, own_words, hits, at[depth + 1], other_words, blocks)
+        for lane in range(2 * n_words):
+            is_quarter, w = lane // n_words, lane % n_words
+            for a in range(len(ks)):
+                n_hits = at[last[a, is_quarter]]
+                if balls[a]:
+                    holds[a, i, lane] = _hold(below[a], blocks, hits, ranks, n_hits, lane, held[a])
+                if counted[a]:
+                    _count(below[a], blocks, ranks, n_hits, lane, scratch, counts)
+                    upper = high[own, w] if is_quarter else _NONE
+                    _add_counts(counts, low[own, w], upper, totals[a, lane])
+            for c in range(len(covers)):
+                a, n_needed = covers[c]
+                n_hits = at[last[a, is_quarter]]
+                reached = (
+                    scratch[: n_needed + 1] if n_needed < 64 else np.empty(n_needed + 1, np.uint64)
+                )
+                cover[c, i, lane] = _cover(below[a], blocks, ranks, n_hits, lane, reached)
