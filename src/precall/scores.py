@@ -4,7 +4,6 @@ Without a split, on all samples. r_k(x) is the k-NN radius of x among real, s_k(
 generated; definitions are in the table of docs/scores.md.
 """
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -20,7 +19,7 @@ from precall.kernel_distance import kernel_distance
 from precall.moments import Moments, distance_of_few, distance_of_moments
 from precall.neighbors import CrossPlan, CrossStatistics, NeighborPlan, NeighborStatistics
 from precall.theory import (
-    expected_clipped_coverage,
+    clipped_calibration,
     expected_cover,
     expected_coverage,
     expected_density,
@@ -224,13 +223,7 @@ def _clipped_coverage(measured: Measured, k: int) -> float:
     """
     n, m = map(len, measured.sets)
     raw = np.minimum(measured.real.holds(k), k).mean() / k
-    return float(np.searchsorted(_calibration(n, m, k), raw) / (m + 1))
-
-
-@functools.lru_cache(maxsize=64)  # the blocks of a partition are of few sizes
-def _calibration(n: int, m: int, k: int) -> NDArray[np.float64]:
-    """Expected uncalibrated clipped coverage of 0 to m good samples."""
-    return expected_clipped_coverage(n, np.arange(m + 1), k)
+    return float(np.searchsorted(clipped_calibration(n, m, k), raw) / (m + 1))
 
 
 def _frechet(measured: Measured, k: int) -> float:

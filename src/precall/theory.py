@@ -3,6 +3,7 @@
 For continuous distributions. n is the number of real samples, m that of generated ones.
 """
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Literal
@@ -14,6 +15,7 @@ from precall.errors import InputError
 
 __all__ = [
     "CoverGuarantee",
+    "clipped_calibration",
     "cover_guarantee",
     "expected_clipped_coverage",
     "expected_cover",
@@ -101,6 +103,14 @@ def expected_clipped_coverage(n: int, good: np.ndarray, k: int) -> np.ndarray:
     probabilities = stats.betabinom(np.maximum(good, 1), k, n - k).pmf(j)
     expected = 1.0 - ((k - j) * probabilities).sum(axis=0) / k
     return np.where(good < k, 0.0, expected)
+
+
+@functools.lru_cache(maxsize=64)  # blocks of the samples are of few sizes
+def clipped_calibration(n: int, m: int, k: int) -> np.ndarray:
+    """Expected uncalibrated clipped coverage of 0 to m good samples, (m + 1,)."""
+    expected = expected_clipped_coverage(n, np.arange(m + 1), k)
+    expected.flags.writeable = False
+    return expected
 
 
 def smallest_k_for_coverage(n: int, m: int, target: float = 0.95) -> int:

@@ -13,8 +13,9 @@ from precall.engines._grid import GridRows
 from precall.engines._kernel_choice import Kernel
 from precall.engines._tiles import MIN_LIMIT, PAD_NORM, pack, pad
 from precall.features import Rows
+from precall.split import FitEval
 
-__all__ = ["FitRows", "PackedRows", "stored_rows"]
+__all__ = ["FitRows", "PackedRows", "bases", "stored_rows"]
 
 Floats = NDArray[np.float64]
 
@@ -22,6 +23,17 @@ Floats = NDArray[np.float64]
 def stored_rows(rows: Rows) -> NDArray[np.intp]:
     """Where each row of a selection is stored."""
     return np.arange(len(rows)) if rows.selection is None else rows.selection
+
+
+def bases(*sides: FitEval) -> list[NDArray[Any]]:
+    """The arrays that hold each class, of one type, so that one compiled kernel serves all."""
+    dtype = np.result_type(*(side.fit.array.dtype for side in sides))
+    found = []
+    for side in sides:
+        base = np.ascontiguousarray(side.fit.array, dtype=dtype).view(np.ndarray).view()
+        base.flags.writeable = False
+        found.append(base)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

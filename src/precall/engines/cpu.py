@@ -25,7 +25,7 @@ from precall.engines._cpu_counts import count_near
 from precall.engines._cpu_cross import Best, Counted, Realism, relate
 from precall.engines._cpu_nearest import Candidates, collect_nearest, kth_distances
 from precall.engines._cpu_pairs import Bound, Tiles
-from precall.engines._cpu_rows import FitRows, PackedRows, stored_rows
+from precall.engines._cpu_rows import FitRows, PackedRows, bases, stored_rows
 from precall.engines._cpu_soft import cover_softly
 from precall.engines._grid import Grid
 from precall.engines._kernel_choice import best_kernel
@@ -120,7 +120,7 @@ class _Measurement:
     ) -> None:
         self.engine, self.plan, self.threads, self.meter = engine, plan, threads, meter
         self.sides = (real, generated)
-        self.bases = _bases(real, generated)
+        self.bases = bases(real, generated)
         distinct = {id(rows): rows for side in self.sides for rows in (side.fit, side.evaluated)}
         self.grid = Grid.around([*distinct.values()])
         in_order = in_threads(
@@ -441,14 +441,3 @@ class _Measurement:
             queries.queries,
             fit.references,
         )
-
-
-def _bases(*sides: FitEval) -> list[NDArray[Any]]:
-    """The arrays that hold each class, of one type, so that one compiled kernel serves all."""
-    dtype = np.result_type(*(side.fit.array.dtype for side in sides))
-    bases = []
-    for side in sides:
-        base = np.ascontiguousarray(side.fit.array, dtype=dtype).view(np.ndarray).view()
-        base.flags.writeable = False
-        bases.append(base)
-    return bases

@@ -3,14 +3,34 @@
 Lane w < W of a word array is about halves, lane W + w about quarters, of the partitions in word w.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
 
-__all__ = ["nearest_of_rows", "relate_blocks"]
+__all__ = ["Told", "Wanted", "nearest_of_rows", "relate_blocks"]
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _NONE = np.uint64(0)
 _STRIDE = 64  # columns that are looked at together
+
+
+class Wanted(NamedTuple):
+    """What to tell."""
+
+    ks: Any  # (n_ks,) of the balls
+    balls: Any  # (n_ks,) whether to tell who holds whom
+    counted: Any  # (n_ks,) whether to count the pairs
+    covers: Any  # (n_covers, 2): which ball, and how many samples it has to hold
+
+
+class Told(NamedTuple):
+    """What is told."""
+
+    holds: Any  # (n_ks, n_rows, lanes): whether the ball holds any sample of the other class
+    held: Any  # (n_ks, m, lanes): whether any ball holds the sample; only ever added to
+    cover: Any  # (n_covers, n_rows, lanes): whether the ball holds enough
+    totals: Any  # (n_ks, lanes, 64, 4): pairs in balls, by block; only ever added to
 
 
 @njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
@@ -153,7 +173,7 @@ def _below(own, places, words, ks, at_least, below, last):
         Output, (n_ks, depth + 1, lanes): bit s of below[a, t] says that in partition s fewer than
         ks[a] of the first t neighbours share the sample's block.
     last
-        Output, (n_ks, 2): the first t at which no bit is left, in halves and in quarters.
+        Output, (2, n_ks): the first t at which no bit is left, in halves and in quarters.
     """
     (low, high), most = words, len(at_least) - 1
     n_words = low.shape[1]
@@ -177,8 +197,8 @@ def _below(own, places, words, ks, at_least, below, last):
             for a in range(len(ks)):
                 below[a, t, lane] = ~at_least[ks[a]]
         for a in range(len(ks)):
-            while last[a, is_quarter] <= len(places) and below[a, last[a, is_quarter], lane]:
-                last[a, is_quarter] += 1
+            while last[is_quarter, a] <= len(places) and below[a, last[is_quarter, a], lane]:
+                last[is_quarter, a] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -276,69 +296,71 @@ def _same_blocks(own, own_words, hits, n_hits, other_words, blocks):
 
 
 @njit(cache=True, nogil=True)
+def _tell(i, lane, block, below, last, found, wanted, told, room):
+    """Tell of one sample and 64 partitions all that is wanted.
+
+    Parameters
+    ----------
+    block
+        The low and the high word of the blocks that it is in.
+    last
+        (n_ks,) from which rank on nobody is in its balls.
+    """
+    (planes, counts), (hits, ranks, at, blocks) = room, found
+    for a in range(len(wanted.ks)):
+        n_hits = at[last[a]]
+        if wanted.balls[a]:
+            held = told.held[a]
+            told.holds[a, i, lane] = _hold(below[a], blocks, hits, ranks, n_hits, lane, held)
+        if wanted.counted[a]:
+            _count(below[a], blocks, ranks, n_hits, lane, planes, counts)
+            _add_counts(counts, block[0], block[1], told.totals[a, lane])
+    for c in range(len(wanted.covers)):
+        a, n_needed = wanted.covers[c]
+        reached = np.empty(n_needed + 1, dtype=np.uint64)
+        told.cover[c, i, lane] = _cover(below[a], blocks, ranks, at[last[a]], lane, reached)
+
+
+@njit(cache=True, nogil=True)
 def relate_blocks(
-    dots, norms, first, places, distances, complete, own_words, other_words,
-    ks, balls, counted, covers, holds, held, cover, totals,
-):  # fmt: skip
+    dots, norms, first, places, distances, complete, own_words, other_words, wanted, told
+):
     """Tell, for every block of every partition, whose own ball holds whom of the other class.
 
     Parameters
     ----------
     dots, norms
         (n_rows, m) scalar products of some samples with the other class; its squared norms (m,).
+    first
+        Where the first of these samples stands in its class.
     places, distances
         (n_rows, depth), their nearest neighbours in their own class, as :func:`nearest_of_rows`.
     complete
         Whether these are all there are: then a ball may reach farther than the last one.
     own_words, other_words
         (low, high) words of the partitions of both classes.
-    ks
-        (n_ks,) of the balls.
-    balls, counted
-        (n_ks,) whether to tell who holds whom, and whether to count the pairs.
-    covers
-        (n_covers, 2): which ball, and how many samples it has to hold.
-    holds
-        Output, (n_ks, n_rows, lanes): whether the ball holds any sample of the other class.
-    held
-        Output, (n_ks, m, lanes): whether any ball holds the sample; only ever added to.
-    cover
-        Output, (n_covers, n_rows, lanes): whether the ball holds enough.
-    totals
-        Output, (n_ks, lanes, 64, 4): pairs in balls, by block.
+    told
+        Output.
     """
     low, high = own_words
-    n_words, depth, m = low.shape[1], places.shape[1], dots.shape[1]
-    below = np.empty((len(ks), depth + 1, 2 * n_words), dtype=np.uint64)
-    at_least = np.empty(ks.max() + 1, dtype=np.uint64)
-    last = np.empty((len(ks), 2), dtype=np.int64)
+    n_words, depth, m, n_ks = low.shape[1], places.shape[1], dots.shape[1], len(wanted.ks)
+    below = np.empty((n_ks, depth + 1, 2 * n_words), dtype=np.uint64)
+    at_least, last = np.empty(wanted.ks.max() + 1, np.uint64), np.empty((2, n_ks), np.int64)
     hits, ranks = np.empty((2, m), dtype=np.int64)
-    flags = np.zeros((m + 7) // 8 * 8, np.uint8)
-    room = flags, np.empty(m + 8, np.int64), np.empty(m, np.int64)
     at, blocks = np.empty(depth + 2, np.int64), np.empty((m, 2 * n_words), np.uint64)
-    scratch, counts = np.empty(64, dtype=np.uint64), np.empty(64, dtype=np.int64)
+    flags = np.zeros((m + 7) // 8 * 8, np.uint8)
+    to_collect = flags, np.empty(m + 8, np.int64), np.empty(m, np.int64)
+    to_count = np.empty(64, dtype=np.uint64), np.empty(64, dtype=np.int64)
     for i in range(len(dots)):
         own = first + i
-        _below(own, places[i], own_words, ks, at_least, below, last)
+        _below(own, places[i], own_words, wanted.ks, at_least, below, last)
         reach = distances[i, min(last.max(), depth) - 1]
         if complete and last.max() > depth:
             reach = distances.dtype.type(np.inf)
-        _collect(dots[i], norms, distances[i], reach, room, hits, ranks, at)
+        _collect(dots[i], norms, distances[i], reach, to_collect, hits, ranks, at)
         _same_blocks(own, own_words, hits, at[depth + 1], other_words, blocks)
+        found = hits, ranks, at, blocks
         for lane in range(2 * n_words):
             is_quarter, w = lane // n_words, lane % n_words
-            for a in range(len(ks)):
-                n_hits = at[last[a, is_quarter]]
-                if balls[a]:
-                    holds[a, i, lane] = _hold(below[a], blocks, hits, ranks, n_hits, lane, held[a])
-                if counted[a]:
-                    _count(below[a], blocks, ranks, n_hits, lane, scratch, counts)
-                    upper = high[own, w] if is_quarter else _NONE
-                    _add_counts(counts, low[own, w], upper, totals[a, lane])
-            for c in range(len(covers)):
-                a, n_needed = covers[c]
-                n_hits = at[last[a, is_quarter]]
-                reached = (
-                    scratch[: n_needed + 1] if n_needed < 64 else np.empty(n_needed + 1, np.uint64)
-                )
-                cover[c, i, lane] = _cover(below[a], blocks, ranks, n_hits, lane, reached)
+            block = low[own, w], high[own, w] if is_quarter else _NONE
+            _tell(i, lane, block, below, last[is_quarter], found, wanted, told, to_count)

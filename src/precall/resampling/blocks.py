@@ -151,16 +151,19 @@ def _measure_side(
     plan: BlockPlan,
     threads: int,
 ) -> _Side:
-    from precall.resampling._kernels import nearest_of_rows, relate_blocks
+    from precall.resampling._kernels import Told, Wanted, nearest_of_rows, relate_blocks
 
     ks, covers = plan.every_k, sorted(plan.covers)
     depth = plan.depth(len(own))
     n_lanes = 2 * own_partitions.low.shape[1]
     holds = np.zeros((len(ks), len(own), n_lanes), np.uint64)
     cover = np.zeros((len(covers), len(own), n_lanes), np.uint64)
-    pairs = np.array([(ks.index(k), n) for k, n in covers], np.int64).reshape(-1, 2)
-    balls = np.array([k in plan.ks for k in ks])
-    counted = np.array([k in plan.densities for k in ks])
+    wanted = Wanted(
+        np.array(ks),
+        np.array([k in plan.ks for k in ks]),
+        np.array([k in plan.densities for k in ks]),
+        np.array([(ks.index(k), n) for k, n in covers], np.int64).reshape(-1, 2),
+    )
     words = tuple((p.low, p.high) for p in (own_partitions, other_partitions))
     own_norms, other_norms = (np.einsum("ij,ij->i", a, a) for a in (own, other))
 
@@ -178,7 +181,7 @@ def _measure_side(
             dots = np.matmul(rows, other.T, out=products[: len(rows), : len(other)])
             relate_blocks(
                 dots, other_norms, part.start, places, distances, depth == len(own) - 1, *words,
-                np.array(ks), balls, counted, pairs, holds[:, part], held, cover[:, part], totals,
+                wanted, Told(holds[:, part], held, cover[:, part], totals),
             )  # fmt: skip
         return held, totals
 
