@@ -71,6 +71,32 @@ def everything(n, d, rounds):
     return f"### (b) n = m = {n}, d = {d}\n\n" + tabulate(rows, headings, "github")
 
 
+def with_intervals(n, d, rounds):
+    """(c): what intervals cost, of the default scores and of all."""
+    real, generated = samples(n, d)
+    seconds = interleaved(
+        {
+            (scores, intervals): partial(
+                precall.evaluate, real, generated, scores=scores, intervals=intervals
+            )
+            for scores in (None, "all")
+            for intervals in (False, True)
+        },
+        rounds,
+    )
+    rows = [
+        [
+            f"four curves, {'every score' if scores else 'default scores'}",
+            f"{seconds[scores, False]:.3f}",
+            f"{seconds[scores, True]:.3f}",
+            f"{seconds[scores, True] / seconds[scores, False]:.2f}",
+        ]
+        for scores in (None, "all")
+    ]
+    headings = ["", "seconds", "with intervals", "times"]
+    return f"### (c) n = m = {n}, d = {d}\n\n" + tabulate(rows, headings, "github")
+
+
 def growth(sizes, d, k, rounds):
     """Seconds of (a) as n doubles."""
     seconds = []
@@ -106,6 +132,8 @@ def main():
         partial(four_numbers, n, 2048, 100, rounds, with_peers=False),
         partial(everything, n, 64, rounds),
         partial(everything, n, 2048, rounds),
+        partial(with_intervals, n, 64, rounds),
+        partial(with_intervals, n, 2048, rounds),
         partial(four_numbers, large, 64, 5, rounds, with_peers=False),
         partial(growth, [n // 2, n, 2 * n, 4 * n], 64, 5, rounds),
     ]

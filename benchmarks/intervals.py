@@ -1,7 +1,6 @@
-"""Do intervals cover what they promise? python -m benchmarks.intervals [repetitions] [n] [few].
+"""Do intervals cover what they promise? python -m benchmarks.intervals [repetitions] [n].
 
 Known truth is the expected value at this number of samples, taken from all fresh draws together.
-Scores that are measured block by block take seconds a draw: these are repeated ``few`` times.
 """
 
 import sys
@@ -101,12 +100,9 @@ if __name__ == "__main__":
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 400
     n = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
     headings = ["", "expected", "σ", "95 % interval covers", "width ÷ ideal"]
-    few = int(sys.argv[3]) if len(sys.argv) > 3 else 150
     for name, (p, q) in CASES.items():
-        print(
-            f"### {name}: n = m = {n}, d = {D}, {repetitions} repetitions ({few} of those with ²)\n"
-        )
+        print(f"### {name}: n = m = {n}, d = {D}, {repetitions} repetitions\n")
         table = simulate(p, q, n, repetitions, SCORES, ["knn", "coverage"])
-        slow = simulate(p, q, n, few, BLOCK_BY_BLOCK, [])
-        table += [[f"{score} ²", *row] for score, *row in slow]
+        by_blocks = simulate(p, q, n, repetitions, BLOCK_BY_BLOCK, [])
+        table += [[f"{score} ²", *row] for score, *row in by_blocks]
         print(tabulate(table, headings, "github", disable_numparse=True), "\n", flush=True)

@@ -42,7 +42,7 @@ __all__ = [
 Sets = tuple[FeatureSet, FeatureSet]  # real, generated
 
 N_WORDS = 2  # of 64 partitions
-_DEGREES_OF_FREEDOM = 80
+_DEGREES_OF_FREEDOM = 64
 _SHARE = 0.0, 1.0
 _N_SUBSETS = 100  # of kernel_distance
 
@@ -78,7 +78,7 @@ class Replicates:
         """Half of the width of an interval around the score."""
         from scipy.stats import t
 
-        degrees = min(_DEGREES_OF_FREEDOM, len(self.halves) // 2)  # of V, roughly
+        degrees = min(_DEGREES_OF_FREEDOM, len(self.halves))  # of V₂, if halves were independent
         return float(t.ppf((1 + confidence) / 2, degrees) * np.sqrt(self.variance))
 
     def interval(

@@ -118,7 +118,7 @@ def test_the_interval_of_a_frechet_distance_has_the_right_width(n, m, share):
         replicates = result.replicates["frechet_distance"]
         low, high = result.scores["frechet_distance"].interval
         assert replicates.share == share
-        assert high - low == pytest.approx(2 * 2.12 * np.sqrt(replicates.variance), rel=0.01)
+        assert high - low == pytest.approx(2 * 2.037 * np.sqrt(replicates.variance), rel=0.01)
         variances.append(replicates.variance)
     assert np.mean(variances) == pytest.approx(16 * (1 / n + 1 / m), rel=0.3)
 
