@@ -173,7 +173,8 @@ def _below(own, places, words, ks, at_least, below, last):
         Output, (n_ks, depth + 1, lanes): bit s of below[a, t] says that in partition s fewer than
         ks[a] of the first t neighbours share the sample's block.
     last
-        Output, (2, n_ks): the first t at which no bit is left, in halves and in quarters.
+        Output, (2, n_ks): the first t at which no bit is left, in halves and in quarters; depth if
+        there is none.
     """
     (low, high), most = words, len(at_least) - 1
     n_words = low.shape[1]
@@ -197,7 +198,7 @@ def _below(own, places, words, ks, at_least, below, last):
             for a in range(len(ks)):
                 below[a, t, lane] = ~at_least[ks[a]]
         for a in range(len(ks)):
-            while last[is_quarter, a] <= len(places) and below[a, last[is_quarter, a], lane]:
+            while last[is_quarter, a] < len(places) and below[a, last[is_quarter, a], lane]:
                 last[is_quarter, a] += 1
 
 
@@ -212,7 +213,7 @@ def _collect(dots, norms, distances, reach, room, hits, ranks, at):
     hits, ranks
         Output, (m,).
     at
-        Output, (depth + 2,): hits of rank r begin at at[r].
+        Output, (depth + 1,): hits of rank r begin at at[r].
     """
     flags, found, unsorted = room
     size = _within(dots, norms, reach, flags, found)
@@ -322,9 +323,7 @@ def _tell(i, lane, block, below, last, found, wanted, told, room):
 
 
 @njit(cache=True, nogil=True)
-def relate_blocks(
-    dots, norms, first, places, distances, complete, own_words, other_words, wanted, told
-):
+def relate_blocks(dots, norms, first, places, distances, own_words, other_words, wanted, told):
     """Tell, for every block of every partition, whose own ball holds whom of the other class.
 
     Parameters
@@ -335,8 +334,6 @@ def relate_blocks(
         Where the first of these samples stands in its class.
     places, distances
         (n_rows, depth), their nearest neighbours in their own class, as :func:`nearest_of_rows`.
-    complete
-        Whether these are all there are: then a ball may reach farther than the last one.
     own_words, other_words
         (low, high) words of the partitions of both classes.
     told
@@ -347,18 +344,16 @@ def relate_blocks(
     below = np.empty((n_ks, depth + 1, 2 * n_words), dtype=np.uint64)
     at_least, last = np.empty(wanted.ks.max() + 1, np.uint64), np.empty((2, n_ks), np.int64)
     hits, ranks = np.empty((2, m), dtype=np.int64)
-    at, blocks = np.empty(depth + 2, np.int64), np.empty((m, 2 * n_words), np.uint64)
+    at, blocks = np.empty(depth + 1, np.int64), np.empty((m, 2 * n_words), np.uint64)
     flags = np.zeros((m + 7) // 8 * 8, np.uint8)
     to_collect = flags, np.empty(m + 8, np.int64), np.empty(m, np.int64)
     to_count = np.empty(64, dtype=np.uint64), np.empty(64, dtype=np.int64)
     for i in range(len(dots)):
         own = first + i
         _below(own, places[i], own_words, wanted.ks, at_least, below, last)
-        reach = distances[i, min(last.max(), depth) - 1]
-        if complete and last.max() > depth:
-            reach = distances.dtype.type(np.inf)
+        reach = distances[i, last.max() - 1]
         _collect(dots[i], norms, distances[i], reach, to_collect, hits, ranks, at)
-        _same_blocks(own, own_words, hits, at[depth + 1], other_words, blocks)
+        _same_blocks(own, own_words, hits, at[depth], other_words, blocks)
         found = hits, ranks, at, blocks
         for lane in range(2 * n_words):
             is_quarter, w = lane // n_words, lane % n_words

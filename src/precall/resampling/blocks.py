@@ -180,7 +180,7 @@ def _measure_side(
             nearest_of_rows(dots, own_norms, part.start, depth, places, distances)
             dots = np.matmul(rows, other.T, out=products[: len(rows), : len(other)])
             relate_blocks(
-                dots, other_norms, part.start, places, distances, depth == len(own) - 1, *words,
+                dots, other_norms, part.start, places, distances, *words,
                 wanted, Told(holds[:, part], held, cover[:, part], totals),
             )  # fmt: skip
         return held, totals
