@@ -15,7 +15,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from precall.engines._kernel_choice import KERNELS, is_supported
-from precall.engines._simd_tiles import lowest_bit
+from precall.engines._simd_tiles import internal_function, lowest_bit
 
 __all__ = [
     "ROWS_AT_ONCE",
@@ -57,10 +57,7 @@ class _DistanceEmitter:
         self.item, self.module = item, module
         f64s, i64s = _F64.as_pointer(), _I64.as_pointer()
         signature = ir.FunctionType(ir.VoidType(), [f64s, item.as_pointer(), i64s, _I64, f64s])
-        self.function = ir.Function(module, signature, name)
-        self.function.linkage = "internal"
-        self.function.attributes.add("noinline")
-        self.function.attributes.add("nounwind")
+        self.function = internal_function(module, signature, name)
 
     def emit(self) -> ir.Function:
         query, base, rows, d, out = self.function.args
@@ -218,14 +215,7 @@ class _HitEmitter:
     def __init__(self, module: ir.Module, name: str) -> None:
         self.kernel, i32s = KERNELS["avx512"], _I32.as_pointer()
         signature = ir.FunctionType(ir.VoidType(), [i32s] * 7 + [_I64.as_pointer(), _I64])
-        self.function = ir.Function(module, signature, name)
-        self.function.linkage = "internal"
-        self.function.attributes.add("noinline")
-        self.function.attributes.add("nounwind")
-        # so that it compiles for a lesser CPU, too (see _simd_tiles)
-        features = ",".join("+" + feature for feature in self.kernel.needs)
-        set.add(self.function.attributes, f'"target-cpu"="{self.kernel.cpu}"')
-        set.add(self.function.attributes, f'"target-features"="{features}"')
+        self.function = internal_function(module, signature, name, self.kernel)
         flags = ir.VectorType(_I1, 16)
         self.compress = module.declare_intrinsic(
             "llvm.x86.avx512.mask.compress.v16i32",
