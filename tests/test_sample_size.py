@@ -37,3 +37,16 @@ def test_refusals():
     message = r"^result has no intervals; evaluate with intervals=True\.$"
     with pytest.raises(precall.InputError, match=message):
         precall.sample_size(evaluate(50), half_width=0.1)
+
+
+def test_no_width_of_a_distance_is_wide_by_itself():
+    rng = np.random.default_rng(0)
+    result = precall.evaluate(
+        1e120 * rng.normal(size=(60, 3)),
+        1e120 * rng.normal(1, 1, (60, 3)),
+        estimators=(),
+        scores=["frechet_distance"],
+        intervals=True,
+    )
+    assert not any("would do" in text for text in result.warnings)
+    assert precall.sample_size(result, half_width=0.01)["frechet_distance"] > 10**300

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 
 from precall.errors import InputError
 from precall.results import Evaluation
-from precall.scores import Score
+from precall.scores import DISTANCES, Score
 from precall.weighing import Sets
 
 __all__ = ["sample_size", "wide_intervals"]
@@ -38,7 +39,7 @@ def sample_size(result: Evaluation, half_width: float) -> dict[str, int]:
         raise InputError(f"half_width must be positive; got {half_width!r}.")
     smaller = min(result.protocol.n, result.protocol.m)
     found = {
-        name: math.ceil(smaller * (width / half_width) ** 2)
+        name: _n_needed(smaller, width, half_width)
         for name, score in result.scores.items()
         if (width := _half_width(score)) is not None
     }
@@ -48,17 +49,24 @@ def sample_size(result: Evaluation, half_width: float) -> dict[str, int]:
 
 
 def wide_intervals(scores: Mapping[str, Score], sets: Sets) -> list[str]:
-    """Say which scores are less certain than the differences that people look for."""
-    widths = {name: _half_width(score) for name, score in scores.items()}
+    """Say which scores are less certain than the differences that people look for.
+
+    Distances are in units of the features, where no difference is large or small by itself.
+    """
+    widths = {name: _half_width(score) for name, score in scores.items() if name not in DISTANCES}
     wide = {name: width for name, width in widths.items() if width and width > _LOOKED_FOR}
     if not wide:
         return []
     worst = max(wide, key=lambda name: wide[name])
-    needed = math.ceil(min(map(len, sets)) * (wide[worst] / _LOOKED_FOR) ** 2)
+    needed = _n_needed(min(map(len, sets)), wide[worst], _LOOKED_FOR)
     return [
         f"{len(wide)} of {len(scores)} scores are known to no more than ± {_LOOKED_FOR:g} (worst: "
         f"{worst}, ± {wide[worst]:.2g}); about {needed} samples of each class would do."
     ]
+
+
+def _n_needed(n: int, width: float, wanted: float) -> int:
+    return math.ceil(n * (Fraction(width) / Fraction(wanted)) ** 2)  # beyond floats, for distances
 
 
 def _half_width(score: Score) -> float | None:

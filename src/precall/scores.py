@@ -28,6 +28,7 @@ from precall.theory import (
 __all__ = [
     "COVER_RATIO",
     "DEFAULT_SCORES",
+    "DISTANCES",
     "SCORES",
     "Ceiling",
     "Measured",
@@ -41,7 +42,7 @@ Role = Literal["real", "generated"]
 Flags = NDArray[np.bool_]
 
 COVER_RATIO = 3  # k′ = 3k (001)
-_LARGEST_CUBED = 1e45
+_LARGEST_CUBED = 1e24  # so that the squares of differences are finite, too
 _ROWS_AT_A_TIME = 4096
 
 
@@ -316,6 +317,8 @@ SCORES = {
     "frechet_distance": _Kind(None, _frechet, needs=_nothing),
     "kernel_distance": _Kind(None, _kernel, needs=_nothing),
 }
+
+DISTANCES = ("frechet_distance", "kernel_distance")  # in units of the features
 
 DEFAULT_SCORES = (
     "precision",

@@ -14,6 +14,7 @@ are folded at their bound, which they reach where P = Q, vary least in the sampl
 highest: quarters are off the bound more often, so that V = max(V₄, 2V₂ − V₄).
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
@@ -63,8 +64,19 @@ class Replicates:
     @property
     def variance(self) -> float:
         """Variance of the score of all samples."""
-        v2 = float(np.mean((self.halves[:, 0] - self.halves[:, 1]) ** 2) / 4)
-        v4 = float(np.mean(np.var(self.quarters, axis=1, ddof=1)) / 4)
+        return self.deviation * self.deviation
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the score of all samples."""
+        # In units of the largest score: a Fréchet distance of huge features has no finite square.
+        unit = max(float(np.abs(self.halves).max()), float(np.abs(self.quarters).max())) or 1.0
+        return unit * math.sqrt(self._variance_in(unit))
+
+    def _variance_in(self, unit: float) -> float:
+        halves, quarters = self.halves / unit, self.quarters / unit
+        v2 = float(np.mean((halves[:, 0] - halves[:, 1]) ** 2) / 4)
+        v4 = float(np.mean(np.var(quarters, axis=1, ddof=1)) / 4)
         if self.kind == "any":
             variance = self.share * max(v2, 2 * v2 - v4)
         elif self.kind == "folded":
@@ -72,14 +84,14 @@ class Replicates:
         else:
             singles, pairs = 2 * v2 - v4, (v4 - v2) / 2
             variance = max(self.share * singles + self.share**2 * pairs, self.share**2 * v2 / 2)
-        return variance + self.extra
+        return variance + self.extra / unit / unit
 
     def half_width(self, confidence: float) -> float:
         """Half of the width of an interval around the score."""
         from scipy.stats import t
 
         degrees = min(_DEGREES_OF_FREEDOM, len(self.halves))  # of V₂, if halves were independent
-        return float(t.ppf((1 + confidence) / 2, degrees) * np.sqrt(self.variance))
+        return float(t.ppf((1 + confidence) / 2, degrees)) * self.deviation
 
     def interval(
         self, value: float, confidence: float, bounds: tuple[float, float]
@@ -159,6 +171,8 @@ _BLOCKWISE = {
 
 
 _BOUNDS = {
+    "alpha_precision": (-np.inf, 1.0),
+    "beta_recall": (-np.inf, 1.0),
     "frechet_distance": (0.0, np.inf),
     "kernel_distance": (-np.inf, np.inf),
 }

@@ -123,6 +123,21 @@ def test_the_interval_of_a_frechet_distance_has_the_right_width(n, m, share):
     assert np.mean(variances) == pytest.approx(16 * (1 / n + 1 / m), rel=0.3)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e120])
+def test_an_interval_holds_its_score(scale):
+    """Those that may fall below 0 included, and those whose squares overflow."""
+    rng = np.random.default_rng(0)
+    names = ["alpha_precision", "beta_recall", "frechet_distance", "nearest_recall"]
+    far = rng.normal(50, 0.01, (60, 3))  # outside of every sphere of real
+    result = precall.evaluate(
+        scale * rng.normal(size=(80, 3)), scale * far, estimators=(), scores=names, intervals=True
+    )
+    assert result.scores["alpha_precision"].value < 0
+    for name, score in result.scores.items():
+        low, high = score.interval
+        assert low <= score.value <= high < np.inf, name
+
+
 def test_too_few_samples_have_no_interval():
     result = precall.evaluate(
         RNG.normal(size=(20, 2)),
