@@ -11,7 +11,7 @@ from tabulate import tabulate
 import precall
 from benchmarks import contenders
 from benchmarks.measuring import extra_memory, interleaved, samples
-from precall.engines._kernel_choice import best_kernel
+from precall.engines.cpu.kernel_choice import best_kernel
 
 RESULTS = Path(__file__).with_name("results.md")
 

@@ -10,7 +10,7 @@ import numpy as np
 from tabulate import tabulate
 
 import precall
-from precall.distributions import Gaussian
+from precall.truth import Gaussian
 
 NEIGHBORS = (precall.IPR, precall.Coverage, precall.KNN, precall.Parzen)
 

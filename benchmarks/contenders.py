@@ -11,11 +11,11 @@ import os
 import numpy as np
 
 import precall
-from precall.engines.cpu import CpuEngine
-from precall.features import FeatureSet
-from precall.neighbors import CrossPlan, NeighborPlan
-from precall.scores import SCORES
-from precall.split import NoSplit
+from precall.data.feature_sets import FeatureSet
+from precall.data.splits import NoSplit
+from precall.engines.cpu.engine import CpuEngine
+from precall.neighbors.statistics import CrossPlan, NeighborPlan
+from precall.scores.records import SCORES
 
 NEIGHBOR_SCORES = [
     name for name in SCORES if not name.endswith("distance") and "probabilistic" not in name

@@ -1,26 +1,28 @@
 """precall: how a generative model fails, in exact precision–recall curves and scores."""
 
-from precall.analytic_curve import GaussianShiftCurve
-from precall.bands import CurveBand
-from precall.comparison import Comparison, Difference, compare
-from precall.conversion import convert
-from precall.curve import Curve, PRCurve, PrecisionRecall
-from precall.display import PRCurveDisplay
-from precall.distributions import true_curve
-from precall.error_rates import ErrorRates
+from precall import distributions as distributions
+from precall import theory as theory
+from precall.curves.analytic import GaussianShiftCurve
+from precall.curves.display import PRCurveDisplay
+from precall.curves.error_rates import ErrorRates
+from precall.curves.evidence import Evidence
+from precall.curves.pr_curve import Curve, PRCurve, PrecisionRecall
+from precall.data.conversion import convert
+from precall.data.feature_sets import FeatureSet
+from precall.data.splits import CoinFlip, CrossFit, HoldOut, NoSplit, RepeatedHoldOut
 from precall.errors import InputError, PrecallWarning
 from precall.estimators import IPR, KNN, Clusters, Coverage, Likelihood, Parzen, Trained
-from precall.evaluation import evaluate
-from precall.evidence import Evidence
-from precall.features import FeatureSet
-from precall.modes import Mode, find_modes
-from precall.moments import Moments, frechet_distance
-from precall.results import Evaluation
-from precall.sample_size import sample_size
-from precall.samples import Samples, SampleTable
-from precall.scores import Ceiling, Score
-from precall.split import CoinFlip, CrossFit, HoldOut, NoSplit, RepeatedHoldOut
-from precall.two_sample import TwoSampleTest, two_sample_test
+from precall.evaluation.comparison import Comparison, Difference, compare
+from precall.evaluation.evaluate import evaluate
+from precall.evaluation.two_sample import TwoSampleTest, two_sample_test
+from precall.findings.modes import Mode, find_modes
+from precall.findings.samples import Samples, SampleTable
+from precall.results.evaluation import Evaluation
+from precall.results.sample_size import sample_size
+from precall.scores.frechet import Moments, frechet_distance
+from precall.scores.records import Ceiling, Score
+from precall.truth import true_curve
+from precall.uncertainty.bands import CurveBand
 from precall.version import __version__
 
 __all__ = [

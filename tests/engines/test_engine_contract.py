@@ -10,15 +10,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from precall.engines._cpu_pairs import integer_limits
-from precall.engines._grid import Grid
-from precall.engines._kernel_choice import KERNELS, is_supported
-from precall.engines.cpu import CpuEngine
+from precall.data.feature_sets import FeatureSet, Rows
+from precall.data.splits import HoldOut, NoSplit
+from precall.engines.cpu.engine import CpuEngine
+from precall.engines.cpu.grid import Grid
+from precall.engines.cpu.kernel_choice import KERNELS, is_supported
+from precall.engines.cpu.pairs import integer_limits
 from precall.engines.reference import ReferenceEngine
-from precall.features import FeatureSet, Rows
-from precall.neighbors import Ball, CrossPlan, NeighborPlan
-from precall.split import HoldOut, NoSplit
-from precall.tie_rules import TieRule
+from precall.neighbors.statistics import Ball, CrossPlan, NeighborPlan
+from precall.neighbors.tie_rules import TieRule
 
 SUPPORTED = [name for name, kernel in KERNELS.items() if is_supported(kernel)]
 
@@ -288,7 +288,7 @@ def test_integer_limits_are_safe(threshold, error, step, q):
 
 
 def test_threads_from_the_environment(monkeypatch):
-    from precall.engines.base import n_threads
+    from precall.engines.protocol import n_threads
 
     monkeypatch.setenv("PRECALL_NUM_THREADS", "3")
     assert n_threads(None) == 3
@@ -333,10 +333,10 @@ import numpy as np
 if sys.argv[1] == "bare":  # before anything is compiled
     llvmlite.binding.get_host_cpu_features = dict
 
-from precall.engines.cpu import CpuEngine
-from precall.features import FeatureSet
-from precall.neighbors import Ball, CrossPlan, NeighborPlan
-from precall.split import NoSplit
+from precall.engines.cpu.engine import CpuEngine
+from precall.data.feature_sets import FeatureSet
+from precall.neighbors.statistics import Ball, CrossPlan, NeighborPlan
+from precall.data.splits import NoSplit
 
 rng = np.random.default_rng(0)
 sets = (FeatureSet.of(rng.normal(size=(n, 9)), "x") for n in (300, 200))

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.neighbors import NearestNeighbors
 
+from precall.data.feature_sets import FeatureSet
+from precall.data.splits import HoldOut, NoSplit
 from precall.engines.reference import ReferenceEngine, squared_distances
-from precall.features import FeatureSet
-from precall.neighbors import Ball, CrossPlan, NeighborPlan
-from precall.split import HoldOut, NoSplit
+from precall.neighbors.statistics import Ball, CrossPlan, NeighborPlan
 from strategies import pairs_with_k
 
 

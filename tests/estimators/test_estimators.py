@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import precall
+from precall.data.feature_sets import FeatureSet
+from precall.data.splits import CrossFit, HoldOut, NoSplit
 from precall.engines import choose_engine
 from precall.estimators import NEIGHBOR_ESTIMATORS, Coverage, Task, as_estimator
-from precall.features import FeatureSet
-from precall.neighbors import NeighborPlan
-from precall.split import CrossFit, HoldOut, NoSplit
+from precall.neighbors.statistics import NeighborPlan
 from strategies import pairs_with_k
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import precall
-from precall.distributions import Gaussian, UniformBox
-from precall.error_rates import ErrorRates
+from precall.curves.error_rates import ErrorRates
+from precall.truth import Gaussian, UniformBox
 
 LAMBDA_UP_TO_ONE = np.geomspace(1e-3, 1, 101)
 

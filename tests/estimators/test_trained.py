@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import precall
-from precall.distributions import Gaussian
+from precall.truth import Gaussian
 
 RNG = np.random.default_rng(0)
 REAL, GENERATED = RNG.normal(0, 1, (400, 6)), RNG.normal(0.7, 1, (300, 6))

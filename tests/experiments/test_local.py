@@ -8,7 +8,7 @@ import pytest
 from precall.experiments.experiment import Size
 from precall.experiments.local import BREAK_EVEN, EXPERIMENT, PRINTED, expected_share
 from precall.experiments.running import run_experiment
-from precall.theory import expected_cover
+from precall.truth.closed_forms import expected_cover
 
 
 def _few_cells(size):

@@ -1,9 +1,9 @@
 import pytest
 
-from precall.distributions import true_curve
 from precall.experiments.experiment import Size
 from precall.experiments.mixture import EXPERIMENT, GENERATED, REAL, TRUTH
 from precall.experiments.running import run_experiment
+from precall.truth import true_curve
 
 MODES = ("ipr", "knn", "parzen", "coverage")
 

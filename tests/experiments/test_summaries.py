@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from precall.distributions import true_curve
 from precall.experiments.experiment import Size
 from precall.experiments.running import run_experiment
 from precall.experiments.summaries import EXPERIMENT, SCENARIOS
+from precall.truth import true_curve
 
 
 @pytest.fixture(scope="module")

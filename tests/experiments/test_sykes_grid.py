@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from precall.curve import PRCurve
-from precall.error_rates import ErrorRates
-from precall.evidence import Evidence
+from precall.curves.error_rates import ErrorRates
+from precall.curves.evidence import Evidence
+from precall.curves.pr_curve import PRCurve
 from precall.experiments.shifted_gaussians import ShiftedGaussians
 from precall.experiments.sykes_grid import GriddedCurve, SykesGrid
 

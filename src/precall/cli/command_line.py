@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import click
 
-from precall.results import Evaluation
+from precall.results.evaluation import Evaluation
 
 __all__ = ["remembering_command"]
 

@@ -18,10 +18,10 @@ from precall.cli.options import (
     named_files,
     output_options,
 )
-from precall.comparison import compare
-from precall.conventions import CONVENTIONS
 from precall.estimators import ESTIMATORS, NEIGHBOR_ESTIMATORS
-from precall.evaluation import evaluate
+from precall.evaluation.comparison import compare
+from precall.evaluation.evaluate import evaluate
+from precall.scores.conventions import CONVENTIONS
 
 __all__ = ["compare_command", "evaluate_command"]
 

@@ -7,12 +7,12 @@ from typing import Literal
 
 import click
 
+from precall.data.feature_sets import FeatureSet
+from precall.data.splits import CoinFlip, CrossFit, HoldOut, NoSplit, Split
 from precall.estimators import NEIGHBOR_ESTIMATORS, Estimator, as_estimator
-from precall.features import FeatureSet
-from precall.outputs import check_target
+from precall.findings.samples import check_sample_path
 from precall.report.thumbnails import as_thumbnails
-from precall.samples import check_sample_path
-from precall.split import CoinFlip, CrossFit, HoldOut, NoSplit, Split
+from precall.runtime.output_files import check_target
 
 __all__ = [
     "K",

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import click
 
-from precall.conversion import convert
-from precall.demo import run_demo
-from precall.inspection import FeatureInfo
-from precall.moments import frechet_distance
-from precall.split import CrossFit, HoldOut
-from precall.two_sample import two_sample_test
+from precall.data.conversion import convert
+from precall.data.inspection import FeatureInfo
+from precall.data.splits import CrossFit, HoldOut
+from precall.evaluation.two_sample import two_sample_test
+from precall.experiments.digits_demo import run_demo
+from precall.scores.frechet import frechet_distance
 
 __all__ = ["convert_command", "demo_command", "frechet_command", "info_command", "test_command"]
 

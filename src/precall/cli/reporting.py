@@ -5,12 +5,12 @@ from pathlib import Path
 import click
 
 from precall.cli.options import named_files
-from precall.comparison import Comparison, Difference
-from precall.documents import parse
-from precall.outputs import check_target
+from precall.evaluation.comparison import Comparison, Difference
 from precall.report.page import Pictures, write_page
 from precall.report.protocols import protocol_differences
-from precall.results import Evaluation
+from precall.results.evaluation import Evaluation
+from precall.results.json_format import parse
+from precall.runtime.output_files import check_target
 
 __all__ = ["report_command"]
 

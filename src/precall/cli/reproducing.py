@@ -10,7 +10,7 @@ from tqdm import tqdm
 from precall.errors import InputError
 from precall.experiments import EXPERIMENTS, Experiment, Size, finished, run_experiment
 from precall.experiments.tables import experiment_list, page, row_table
-from precall.outputs import write_text
+from precall.runtime.output_files import write_text
 
 __all__ = ["reproduce_command"]
 

@@ -1,7 +1,7 @@
 """Engines measure neighbour statistics; all of them return the same numbers."""
 
-from precall.engines._radii import clipped_thresholds, soft_radius
-from precall.engines.base import Engine, Progress, choose_engine, n_threads
+from precall.engines.protocol import Engine, Progress, choose_engine, n_threads
+from precall.neighbors.radii import clipped_thresholds, soft_radius
 
 __all__ = [
     "Engine",

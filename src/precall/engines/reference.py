@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.engines._radii import (
+from precall.data.feature_sets import Rows
+from precall.data.splits import FitEval
+from precall.engines.protocol import Meter, Progress
+from precall.neighbors.radii import (
     clipped_thresholds,
     is_realism_candidate,
     mean_radius,
     soft_radius,
 )
-from precall.engines.base import Meter, Progress
-from precall.features import Rows
-from precall.neighbors import (
+from precall.neighbors.statistics import (
     Ball,
     CrossPlan,
     CrossStatistics,
@@ -30,7 +31,6 @@ from precall.neighbors import (
     Request,
     concat_each,
 )
-from precall.split import FitEval
 
 __all__ = ["ReferenceEngine", "squared_distances"]
 

@@ -7,10 +7,10 @@ from typing import ClassVar, Literal, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from precall.curves.evidence import Evidence
+from precall.data.splits import Fold
 from precall.errors import InputError
-from precall.evidence import Evidence
-from precall.neighbors import Ball, NeighborPlan, NeighborStatistics
-from precall.split import Fold
+from precall.neighbors.statistics import Ball, NeighborPlan, NeighborStatistics
 
 __all__ = ["Estimator", "FeatureEstimator", "NeighborEstimator", "Task"]
 

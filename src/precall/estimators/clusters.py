@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from precall.curves.evidence import Evidence
+from precall.data.feature_sets import Rows
+from precall.data.splits import Fold
 from precall.errors import InputError, check_integer
 from precall.estimators.base import FeatureEstimator, Task
-from precall.evidence import Evidence
-from precall.features import Rows
-from precall.parallel import single_threaded_libraries
-from precall.split import Fold
+from precall.runtime.threads import single_threaded_libraries
 
 __all__ = ["Clusters"]
 

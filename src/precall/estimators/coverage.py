@@ -6,9 +6,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from precall.curves.evidence import Evidence
 from precall.estimators.base import NeighborEstimator
-from precall.evidence import Evidence
-from precall.neighbors import Ball
+from precall.neighbors.statistics import Ball
 
 __all__ = ["Coverage"]
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from precall.estimators.base import NeighborEstimator
-from precall.neighbors import Ball
+from precall.neighbors.statistics import Ball
 
 __all__ = ["IPR"]
 

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.classifiers import READY_MADE, BestOf, log_odds, make_classifier
+from precall.curves.evidence import Evidence
+from precall.data.feature_sets import Rows
+from precall.data.splits import Fold
 from precall.errors import InputError
 from precall.estimators.base import FeatureEstimator, Task
-from precall.evidence import Evidence
-from precall.features import Rows
-from precall.split import Fold
+from precall.estimators.classifiers import READY_MADE, BestOf, log_odds, make_classifier
 
 __all__ = ["Trained"]
 

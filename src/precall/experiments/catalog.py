@@ -9,7 +9,7 @@ from precall.experiments import (
     k_robustness,
     local,
     mixture,
-    modes,
+    mode_dropping,
     outlier,
     shift,
     summaries,
@@ -35,7 +35,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         cubes.EXPERIMENT,
         k_robustness.EXPERIMENT,
         local.EXPERIMENT,
-        modes.EXPERIMENT,
+        mode_dropping.EXPERIMENT,
         demo_scenarios.EXPERIMENT,
     )
 }

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from precall.curve import PRCurve
-from precall.error_rates import ErrorRates
+from precall.curves.error_rates import ErrorRates
+from precall.curves.evidence import Evidence
+from precall.curves.pr_curve import PRCurve
+from precall.data.splits import HoldOut
 from precall.estimators import KNN, NEIGHBOR_ESTIMATORS, Estimator
-from precall.evidence import Evidence
 from precall.experiments.drawing import COLOR_OF, points
 from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Size
 from precall.experiments.shifted_gaussians import LABEL_OF, METHODS, ShiftedGaussians, weigh
-from precall.split import HoldOut
-from precall.theory import fixed_k_risk
+from precall.truth.closed_forms import fixed_k_risk
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from precall.distributions import UniformBox, true_curve
 from precall.estimators import IPR, KNN, Coverage, Parzen
 from precall.experiments.drawing import COLOR_OF
 from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Size, Values
 from precall.experiments.scoring import evaluate_quietly, in_words, scores_at
 from precall.report.plots import COLORS
+from precall.truth import UniformBox, true_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

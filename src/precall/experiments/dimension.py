@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from precall.data.splits import CrossFit, HoldOut, Split
 from precall.estimators import NEIGHBOR_ESTIMATORS, Estimator, Trained
 from precall.experiments.drawing import COLOR_OF, points
 from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Size
@@ -15,7 +16,6 @@ from precall.experiments.shifted_gaussians import (
     ShiftedGaussians,
     draw_methods,
 )
-from precall.split import CrossFit, HoldOut, Split
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

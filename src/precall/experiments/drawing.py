@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from precall.curve import Curve
+from precall.curves.pr_curve import Curve
 from precall.report.plots import COLORS
 
 if TYPE_CHECKING:

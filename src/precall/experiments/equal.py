@@ -14,7 +14,7 @@ from precall.experiments.shifted_gaussians import (
     draw_methods,
     method_curves,
 )
-from precall.theory import expected_coverage
+from precall.truth.closed_forms import expected_coverage
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from precall.distributions import Gaussian, Mixture
+from precall.truth import Gaussian, Mixture
 
 __all__ = ["DROPPED_INVENTED_REWEIGHTED", "gaussian_mixture"]
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from precall.distributions import Gaussian, Mixture, true_curve
 from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Size, Values
 from precall.experiments.scoring import evaluate_quietly, in_words
 from precall.report.plots import COLORS
+from precall.truth import Gaussian, Mixture, true_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

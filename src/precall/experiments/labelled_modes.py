@@ -4,8 +4,8 @@ import functools
 
 import numpy as np
 
-from precall.curve import Curve
-from precall.distributions import Gaussian, Mixture, true_curve
+from precall.curves.pr_curve import Curve
+from precall.truth import Gaussian, Mixture, true_curve
 
 __all__ = ["FEMALE", "FIRST", "HALF", "N_MANY", "SHARED", "labelled_pair", "rectangle"]
 

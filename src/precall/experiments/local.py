@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.distributions import Distribution, Gaussian, Mixture, UniformBox
 from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Size, Values
 from precall.experiments.scoring import evaluate_quietly
 from precall.report.plots import COLORS
-from precall.scores import COVER_RATIO as C
-from precall.theory import cover_guarantee
+from precall.scores.records import COVER_RATIO as C
+from precall.truth import Distribution, Gaussian, Mixture, UniformBox
+from precall.truth.closed_forms import cover_guarantee
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

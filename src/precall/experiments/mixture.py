@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from precall.curve import PRCurve
-from precall.distributions import true_curve
+from precall.curves.pr_curve import PRCurve
 from precall.estimators import NEIGHBOR_ESTIMATORS, Estimator, Likelihood, Trained
 from precall.experiments.drawing import (
     COLOR_OF,
@@ -19,6 +18,7 @@ from precall.experiments.experiment import Cell, Experiment, Measurements, Row, 
 from precall.experiments.gaussian_mixtures import DROPPED_INVENTED_REWEIGHTED, gaussian_mixture
 from precall.experiments.scoring import evaluate_quietly
 from precall.experiments.shifted_gaussians import LABEL_OF, METHODS
+from precall.truth import true_curve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from precall.curve import PRCurve
+from precall.curves.pr_curve import PRCurve
 from precall.estimators import NEIGHBOR_ESTIMATORS
 from precall.experiments.drawing import (
     COLOR_OF,

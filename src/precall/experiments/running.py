@@ -13,7 +13,7 @@ import numpy as np
 
 from precall.errors import InputError
 from precall.experiments.experiment import Cell, Experiment, Measured, Measurements, Row, Size
-from precall.outputs import replacing, write_text
+from precall.runtime.output_files import replacing, write_text
 from precall.version import __version__
 
 __all__ = ["Outcome", "finished", "run_experiment"]

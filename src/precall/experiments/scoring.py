@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.errors import PrecallWarning
-from precall.evaluation import evaluate
-from precall.results import Evaluation
+from precall.evaluation.evaluate import evaluate
+from precall.results.evaluation import Evaluation
 
 __all__ = ["evaluate_quietly", "in_words", "scores_at"]
 

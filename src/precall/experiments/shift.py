@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from precall.curve import PRCurve
-from precall.error_rates import ErrorRates
+from precall.curves.error_rates import ErrorRates
+from precall.curves.pr_curve import PRCurve
+from precall.data.splits import HoldOut, NoSplit, Split
 from precall.estimators import IPR, NEIGHBOR_ESTIMATORS, Estimator, Likelihood
 from precall.experiments.drawing import COLOR_OF, points
 from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Size
@@ -22,7 +23,6 @@ from precall.experiments.shifted_gaussians import (
     weigh,
 )
 from precall.experiments.sykes_grid import KS, SHIFTS, SykesGrid, table_cells
-from precall.split import HoldOut, NoSplit, Split
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.analytic_curve import GaussianShiftCurve
-from precall.curve import Curve, PRCurve
-from precall.distributions import Gaussian
+from precall.curves.analytic import GaussianShiftCurve
+from precall.curves.evidence import Evidence
+from precall.curves.pr_curve import Curve, PRCurve
+from precall.data.feature_sets import FeatureSet
+from precall.data.splits import Split
 from precall.engines import choose_engine
 from precall.estimators import NEIGHBOR_ESTIMATORS, Estimator
-from precall.evidence import Evidence
+from precall.evaluation.weighing import Weigher
 from precall.experiments.drawing import COLOR_OF, draw_mean_curve, draw_truth, label_pr_axes
 from precall.experiments.experiment import Measurements
 from precall.experiments.scoring import evaluate_quietly
-from precall.features import FeatureSet
-from precall.neighbors import NeighborPlan
-from precall.progress import silent
-from precall.split import Split
-from precall.weighing import Weigher
+from precall.neighbors.statistics import NeighborPlan
+from precall.runtime.progress import silent
+from precall.truth import Gaussian
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

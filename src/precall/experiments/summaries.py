@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from precall.curve import Curve
-from precall.distributions import Mixture, true_curve
+from precall.curves.pr_curve import Curve
 from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Size, Values
 from precall.experiments.gaussian_mixtures import DROPPED_INVENTED_REWEIGHTED, gaussian_mixture
 from precall.experiments.scoring import evaluate_quietly
 from precall.report.plots import COLORS
+from precall.truth import Mixture, true_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

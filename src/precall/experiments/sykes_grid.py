@@ -13,8 +13,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.curve import Curve
-from precall.evidence import Evidence
+from precall.curves.evidence import Evidence
+from precall.curves.pr_curve import Curve
 from precall.experiments.shifted_gaussians import METHODS
 
 __all__ = ["KS", "SHIFTS", "TABLE_1", "GriddedCurve", "SykesGrid", "table_cells"]

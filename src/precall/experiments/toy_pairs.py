@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.curve import Curve, PRCurve
-from precall.distributions import Distribution, Gaussian, UniformBox, true_curve
+from precall.curves.pr_curve import Curve, PRCurve
+from precall.truth import Distribution, Gaussian, UniformBox, true_curve
 
 __all__ = ["TOYS", "Toy"]
 

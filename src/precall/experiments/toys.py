@@ -17,7 +17,7 @@ from precall.experiments.experiment import Cell, Experiment, Measurements, Row, 
 from precall.experiments.scoring import evaluate_quietly, in_words, scores_at
 from precall.experiments.toy_pairs import TOYS, Toy
 from precall.report.plots import COLORS, GENERATED, REAL
-from precall.theory import expected_coverage
+from precall.truth.closed_forms import expected_coverage
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from precall.comparison import Comparison, Difference
-from precall.modes import Mode
-from precall.outputs import write_text
+from precall.evaluation.comparison import Comparison, Difference
+from precall.findings.modes import Mode
+from precall.findings.samples import Extreme
 from precall.report.protocols import protocol_differences
 from precall.report.thumbnails import Thumbnails, as_thumbnails
 from precall.report.view import (
@@ -22,8 +22,8 @@ from precall.report.view import (
     score_table,
     summary_table,
 )
-from precall.results import Evaluation
-from precall.samples import Extreme
+from precall.results.evaluation import Evaluation
+from precall.runtime.output_files import write_text
 from precall.version import __version__
 
 __all__ = ["Pictures", "render_page", "write_page"]

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.bands import CurveBand
-from precall.curve import Curve, PRCurve
+from precall.curves.pr_curve import Curve, PRCurve
+from precall.data.feature_sets import FeatureSet, check_same_features
 from precall.errors import InputError
-from precall.features import FeatureSet, check_same_features
-from precall.modes import Mode
-from precall.results import Evaluation
-from precall.samples import Samples
-from precall.scores import Score
+from precall.findings.modes import Mode
+from precall.findings.samples import Samples
+from precall.results.evaluation import Evaluation
+from precall.scores.records import Score
+from precall.uncertainty.bands import CurveBand
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from precall.results import Evaluation
+from precall.results.evaluation import Evaluation
 
 __all__ = ["protocol_differences"]
 

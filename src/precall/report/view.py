@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.bands import SUMMARIES, CurveBand
-from precall.comparison import Difference
-from precall.curve import PRCurve
-from precall.diagnosis import corner
-from precall.modes import Mode
-from precall.results import Evaluation
-from precall.score_tables import CURVE_HEADINGS
-from precall.scores import Score
+from precall.curves.pr_curve import PRCurve
+from precall.evaluation.comparison import Difference
+from precall.findings.diagnosis import corner
+from precall.findings.modes import Mode
+from precall.results.evaluation import Evaluation
+from precall.results.tables import CURVE_HEADINGS
+from precall.scores.records import Score
+from precall.uncertainty.bands import SUMMARIES, CurveBand
 
 __all__ = [
     "Table",

@@ -1,0 +1,1 @@
+"""From evidence to exact precision-recall curves, and what sums them up."""

@@ -1,0 +1,253 @@
+"""The precision–recall curve of two Gaussians with equal covariance, in closed form.
+
+Only the Mahalanobis distance δ of the means matters. The best classifier at λ errs with
+fpr = Φ(−(ln λ + δ²/2)/δ) and fnr = Φ((ln λ − δ²/2)/δ). What has no closed form is a quadrature in
+u = ln λ, in which the area under a curve is ½ ∫ α·β du.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from precall.curves.pr_curve import (
+    Curve,
+    PRCurve,
+    PrecisionRecall,
+    check_share,
+    check_weight,
+    weighted_mean,
+)
+from precall.errors import InputError
+
+__all__ = ["GaussianShiftCurve"]
+
+Floats = NDArray[np.float64]
+
+_LAST_LOG = 46.0  # beyond |ln λ| = 46 a curve's remaining area is below e^-46 ≈ 1e-20
+_PANEL_WIDTH = 0.125
+_LARGEST_SHIFT = 1e6
+_NODES_PER_PANEL = 12
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianShiftCurve(Curve):
+    """The true curve of N(μ₁, Σ) against N(μ₂, Σ).
+
+    Parameters
+    ----------
+    shift
+        δ > 0, the Mahalanobis distance ‖Σ^(−1/2)(μ₁ − μ₂)‖.
+
+    Examples
+    --------
+    >>> curve = GaussianShiftCurve(1.0)
+    >>> round(curve.at(1.0).precision, 6), round(curve.area, 6)
+    (0.617075, 0.679141)
+    """
+
+    shift: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.shift <= _LARGEST_SHIFT:
+            raise InputError(
+                f"shift must be a positive number up to {_LARGEST_SHIFT:g}; got {self.shift!r}."
+            )
+
+    def error_rates_at(self, trade_off: Floats) -> tuple[Floats, Floats]:
+        """Return fpr and fnr of the likelihood ratio classifier at each trade-off λ."""
+        with np.errstate(divide="ignore"):
+            return self._error_rates(np.log(trade_off))
+
+    def _error_rates(self, u: Any) -> tuple[Any, Any]:
+        from scipy.special import ndtr
+
+        half = self.shift / 2
+        return ndtr(-u / self.shift - half), ndtr(u / self.shift - half)
+
+    @property
+    def max_precision(self) -> float:
+        """α_∞ = 1: both supports are the whole space."""
+        return 1.0
+
+    @property
+    def max_recall(self) -> float:
+        """β_0 = 1: both supports are the whole space."""
+        return 1.0
+
+    @property
+    def area(self) -> float:
+        """Area under the curve, by quadrature."""
+        return _integrate(lambda u: _area_density(*self._error_rates(u), u), self._panels())
+
+    def _panels(self) -> Floats:
+        """Edges of quadrature panels in u: even ones, and finer ones where the curve bends."""
+        even = np.arange(-_LAST_LOG, _LAST_LOG + _PANEL_WIDTH, _PANEL_WIDTH)
+        bend = np.clip(self.shift * np.arange(-40.0, 40.25, 0.25), -_LAST_LOG, _LAST_LOG)
+        return np.unique(np.concatenate([even, bend]))
+
+    def f_score(self, b: float = 1.0) -> float:
+        """Return F_b (see :meth:`Curve.f_score`): its slope in λ vanishes where fpr = b²·fnr."""
+        check_weight(b)
+
+        def slope(u: float) -> float:
+            fpr, fnr = self._error_rates(u)
+            return float(fpr - b * b * fnr) if b <= 1 else float(fpr / b / b - fnr)
+
+        lam = math.exp(_root(slope))
+        return float(weighted_mean(self.at(lam).precision, lam, b))
+
+    def median(self) -> PrecisionRecall:
+        """Return the PR median: the curve is symmetric, so its halving ray is λ = 1."""
+        return self.at(1.0)
+
+    def iou(self, other: Curve) -> float:
+        """Return the intersection over the union of the regions under two curves, by quadrature."""
+        if isinstance(other, GaussianShiftCurve):  # nested: the smaller shift lies above
+            if self.shift == other.shift:
+                return 1.0
+            return min(self.area, other.area) / max(self.area, other.area)
+        if not isinstance(other, PRCurve):
+            raise TypeError(f"cannot intersect a GaussianShiftCurve with a {type(other).__name__}")
+        if len(other.trade_offs) == 0:
+            return 0.0
+        edges = self._edges_with(other)
+
+        def shared(u: Floats) -> Floats:
+            return np.minimum(*self._area_densities(other, u))
+
+        def joint(u: Floats) -> Floats:
+            return np.maximum(*self._area_densities(other, u))
+
+        return _integrate(shared, edges) / _integrate(joint, edges)
+
+    def _area_densities(self, other: PRCurve, u: Floats) -> tuple[Floats, Floats]:
+        ours = _area_density(*self._error_rates(u), u)
+        return ours, _area_density(*other.error_rates_at(np.exp(u)), u)
+
+    def _edges_with(self, other: PRCurve) -> Floats:
+        """Panel edges between which neither curve has a corner and the two do not cross.
+
+        On a piece of ``other``, our α minus its α is concave in λ, with its top where our fpr
+        equals the piece's: on either side of that λ there is at most one crossing.
+        """
+        from scipy.special import ndtri
+
+        with np.errstate(divide="ignore"):
+            tops = -self.shift * (ndtri(other.fpr) + self.shift / 2)
+        edges = np.unique(np.concatenate([self._panels(), np.log(other.trade_offs), tops]))
+        edges = edges[np.abs(edges) <= _LAST_LOG + _PANEL_WIDTH]
+
+        middles = np.exp((edges[:-1] + edges[1:]) / 2)
+        f, g = other.error_rates_at(middles)
+
+        def excess(u: Any, f: Any, g: Any) -> Any:
+            fpr, fnr = self._error_rates(u)
+            return np.exp(u) * (fpr - f) + (fnr - g)
+
+        crossed = excess(edges[:-1], f, g) * excess(edges[1:], f, g) < 0
+        crossings = [
+            _root(partial(excess, f=f[i], g=g[i]), edges[i], edges[i + 1])
+            for i in np.flatnonzero(crossed)
+        ]
+        return np.unique(np.concatenate([edges, crossings]))
+
+    def precision_at(self, recall: ArrayLike) -> Any:
+        """Return the best precision at a given recall: the root of β_λ = recall."""
+        beta = np.asarray(recall, dtype=np.float64)
+        check_share(beta, "recall")
+        values = np.array([self._precision_at(value) for value in beta.ravel()])
+        return float(values[0]) if beta.ndim == 0 else values.reshape(beta.shape)
+
+    def _precision_at(self, recall: float) -> float:
+        if recall in (0.0, 1.0):
+            return 1.0 - recall
+        farthest = self.shift**2 / 2 + 40 * self.shift + 800
+        u = _root(lambda u: self._precision(-u) - recall, -farthest, farthest)
+        return self._precision(u)
+
+    def _precision(self, u: float) -> float:
+        """α at λ = e^u, also where e^u has no float; recall is the same at −u."""
+        from scipy.special import log_ndtr, ndtr
+
+        half = self.shift / 2
+        return float(np.exp(u + log_ndtr(-u / self.shift - half)) + ndtr(u / self.shift - half))
+
+    def recall_at(self, precision: ArrayLike) -> Any:
+        """Return the best recall at a given precision: the curve is symmetric."""
+        check_share(np.asarray(precision, dtype=np.float64), "precision")
+        return self.precision_at(precision)
+
+    @property
+    def total_variation(self) -> float:
+        """2Φ(δ/2) − 1."""
+        return math.erf(self.shift / (2 * math.sqrt(2)))
+
+    @property
+    def hellinger(self) -> float:
+        """√(1 − exp(−δ²/8))."""
+        return math.sqrt(-math.expm1(-(self.shift**2) / 8))
+
+    @property
+    def jensen_shannon(self) -> float:
+        """Jensen–Shannon divergence in nats, by quadrature along the line through both means."""
+
+        def density(x: Floats) -> Floats:
+            log_ratio = self.shift * (self.shift / 2 - x)  # ln p/q at x, p = N(0, 1)
+            p = np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
+            return p * (math.log(2) - np.logaddexp(0, -log_ratio))
+
+        # KL(P‖M) and KL(Q‖M) are equal by symmetry.
+        return _integrate(density, np.arange(-40.0, 40.0 + _PANEL_WIDTH, _PANEL_WIDTH))
+
+    def kl_divergence(self, *, reverse: bool = False) -> float:
+        """KL(P‖Q) = δ²/2, both ways."""
+        return self.shift**2 / 2
+
+    def chi2_divergence(self, *, reverse: bool = False) -> float:
+        """χ²(P‖Q) = exp(δ²) − 1, both ways."""
+        with np.errstate(over="ignore"):
+            return float(np.expm1(self.shift**2))
+
+    def roc(self) -> tuple[Floats, Floats]:
+        """Return points of the optimal ROC curve (003 §5): fpr against 1 − fnr."""
+        fpr, fnr = self._drawn_rates()
+        return fpr, 1.0 - fnr
+
+    def mode_collapse_region(self) -> tuple[Floats, Floats]:
+        """Return points (ε, δ) on the frontier of the mode collapse region (003 §5)."""
+        fpr, fnr = self._drawn_rates()
+        return fnr[::-1], 1.0 - fpr[::-1]
+
+    def _drawn_rates(self) -> tuple[Floats, Floats]:
+        """Error rates on evenly spaced quantiles of the likelihood ratio, fpr ascending."""
+        from scipy.special import ndtri
+
+        fpr = np.linspace(0, 1, 721)
+        with np.errstate(divide="ignore"):
+            u = -self.shift * (ndtri(fpr) + self.shift / 2)
+        return fpr, self._error_rates(u)[1]
+
+
+def _area_density(fpr: Any, fnr: Any, u: Any) -> Any:
+    """½·α·β at λ = e^u, symmetric in the two rates so that neither end overflows."""
+    half = np.exp(u / 2)
+    return 0.5 * (fpr * half + fnr / half) ** 2
+
+
+def _integrate(density: Callable[[Floats], Floats], edges: Floats) -> float:
+    """Gauss–Legendre quadrature on every panel between two edges."""
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES_PER_PANEL)
+    half_widths = np.diff(edges)[:, None] / 2
+    points = (edges[:-1] + edges[1:])[:, None] / 2 + half_widths * nodes
+    return math.fsum((density(points) * weights * half_widths).ravel())
+
+
+def _root(function: Callable[[float], float], low: float = -700.0, high: float = 700.0) -> float:
+    from scipy.optimize import brentq
+
+    return float(brentq(function, low, high, xtol=1e-14, rtol=4 * np.finfo(float).eps))

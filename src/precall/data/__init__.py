@@ -1,0 +1,1 @@
+"""What comes in: features, labels, splits, and one reader a format."""

@@ -1,0 +1,265 @@
+"""FeatureSet: the samples of one side, checked once and read tile by tile ever after."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.data.inputs import to_array
+from precall.errors import InputError
+
+__all__ = ["FeatureSet", "Rows", "caveats", "check_same_features"]
+
+FloatRows = NDArray[np.float32] | NDArray[np.float64]
+
+# Squared distances are summed in float64: beyond this magnitude they could overflow.
+_LARGEST_MAGNITUDE = 1e150
+_EXACT_INTEGERS = 2**53
+_TILE_BYTES = 16 * 2**20
+_FEW_SAMPLES = 1000
+_MANY_DUPLICATES = 0.01
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """A selection of rows, gathered only when a tile of them is read."""
+
+    array: FloatRows  # (n_stored, d), possibly memory-mapped
+    selection: NDArray[np.intp] | None = None  # (n,), None for every row
+
+    def __len__(self) -> int:
+        return len(self.array) if self.selection is None else len(self.selection)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.array.shape[1])
+
+    def select(self, indices: NDArray[np.intp]) -> Self:
+        """Return a lazy view of some of the rows."""
+        stored = self.selection
+        return type(self)(self.array, indices if stored is None else stored[indices])
+
+    def tile(self, start: int, stop: int) -> FloatRows:
+        """Return rows ``start`` to ``stop`` of the selection, in the stored precision."""
+        if self.selection is None:
+            return self.array[start:stop]
+        return self.array[self.selection[start:stop]]
+
+    def tiles(self, size: int) -> Iterator[FloatRows]:
+        """Iterate over all rows, ``size`` at a time."""
+        for start in range(0, len(self), size):
+            yield self.tile(start, start + size)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureSet:
+    """The features of one set of samples, one row a sample.
+
+    Parameters
+    ----------
+    data
+        A NumPy array, a tensor (``__array__`` or DLPack; no tensor library is imported), a pandas,
+        polars or pyarrow column of vectors, or the path of a ``.npy`` file, which stays
+        memory-mapped. Half precision and integers are widened without loss; float32 and float64
+        stay as they are.
+    role
+        ``"real"`` or ``"generated"``: the name that error messages use.
+
+    Examples
+    --------
+    >>> features = FeatureSet.of([[0.0, 1.0], [2.0, 3.0]], "real")
+    >>> len(features), features.n_features, features.dtype
+    (2, 2, 'float64')
+    """
+
+    rows: Rows
+    role: str
+    source: str
+    fingerprint: str  # of shape, precision and values
+    n_constant: int  # features with one value throughout
+    input_dtype: str  # before it was widened
+
+    @classmethod
+    def of(cls, data: object, role: str) -> Self:
+        """Read, check and widen ``data``."""
+        if isinstance(data, cls):
+            return replace(data, role=role)
+        array, source = to_array(data, role)
+        rows = Rows(_widen(_check_shape(array, role), role))
+        fingerprint, n_constant = _inspect(rows, role)
+        return cls(rows, role, source, fingerprint, n_constant, str(array.dtype))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.rows.n_features
+
+    @property
+    def dtype(self) -> str:
+        """Precision that the values are kept in: ``"float32"`` or ``"float64"``."""
+        return str(self.rows.array.dtype)
+
+    def select(self, indices: NDArray[np.intp]) -> Rows:
+        """Return a lazy view of some of the rows."""
+        return self.rows.select(indices)
+
+    def subset(self, indices: NDArray[np.intp], label: str) -> Self:
+        """Return some samples, in the order they stand in, as a set of their own."""
+        rows = self.select(np.sort(indices))
+        fingerprint, n_constant = _inspect(rows, self.role)
+        return replace(
+            self,
+            rows=rows,
+            source=f"{self.source}, {label}",
+            fingerprint=fingerprint,
+            n_constant=n_constant,
+        )
+
+
+def check_same_features(real: FeatureSet, generated: FeatureSet) -> None:
+    """Raise unless both sets live in the same space."""
+    if real.n_features != generated.n_features:
+        raise InputError(
+            f"{real.role} and {generated.role} must have the same number of features; "
+            f"got {real.n_features} and {generated.n_features}. "
+            "Were both extracted with the same network?"
+        )
+
+
+def caveats(real: FeatureSet, generated: FeatureSet) -> list[str]:
+    """Say what about the two sets makes their comparison doubtful, one sentence each."""
+    found = []
+    dtype = np.promote_types(real.dtype, generated.dtype)
+    real_keys, generated_keys = (_row_keys(features.rows, dtype) for features in (real, generated))
+    for features, keys in ((real, real_keys), (generated, generated_keys)):
+        n = len(features)
+        if n < _FEW_SAMPLES:
+            found.append(
+                f"{features.role} has only {n} samples; below {_FEW_SAMPLES} every estimate is "
+                "noisy and neighbour curves are biased upwards."
+            )
+        n_repeated = n - len(np.unique(keys))
+        if n_repeated >= max(2, _MANY_DUPLICATES * n):
+            found.append(
+                f"{n_repeated} of the {n} rows of {features.role} repeat an earlier row exactly; "
+                "repeated samples are neighbours at distance 0 and shrink the balls."
+            )
+        if features.n_constant:
+            found.append(
+                f"{features.n_constant} of the {features.n_features} features of {features.role} "
+                "are constant; is the extractor saturated or the input padded?"
+            )
+    if np.array_equal(real_keys, generated_keys):
+        found.append(
+            "real and generated are the same array; was one of the two passed twice by mistake?"
+        )
+    else:
+        n_shared = int(np.isin(generated_keys, real_keys).sum())
+        if n_shared:
+            found.append(
+                f"{n_shared} of the {len(generated)} rows of generated are exact copies of rows of "
+                "real; a model that copies its training set scores well on precision."
+            )
+    return found
+
+
+def _check_shape(array: NDArray[Any], role: str) -> NDArray[Any]:
+    if array.ndim != 2:
+        advice = {
+            1: f"For samples with one feature each, pass {role}.reshape(-1, 1).",
+            4: "These look like images: extract features first.",
+        }.get(array.ndim, f"Flatten each sample: {role}.reshape(len({role}), -1).")
+        raise InputError(
+            f"{role} must have two dimensions (samples, features); got shape {array.shape}. "
+            f"{advice}"
+        )
+    if 0 in array.shape:
+        raise InputError(
+            f"{role} is empty: its shape is {array.shape}. Pass at least two samples and one "
+            "feature."
+        )
+    return array
+
+
+def _widen(array: NDArray[Any], role: str) -> FloatRows:
+    """Convert to float32 or float64 in native byte order, never losing a digit."""
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if array.dtype == object:
+        raise InputError(
+            f"{role} has dtype object: its rows are Python objects, not numbers. Build one numeric "
+            f"array: numpy.array({role}.tolist(), dtype='float32')."
+        )
+    if kind == "f" and size <= 8:
+        target: type[np.floating[Any]] = np.float64 if size == 8 else np.float32
+    elif kind in "iub":
+        target = np.float32 if size <= 2 else np.float64
+    elif array.dtype.name == "bfloat16":
+        target = np.float32
+    else:
+        raise InputError(
+            f"{role} has dtype {array.dtype}, which is not numeric here; expected float16, "
+            "bfloat16, float32, float64 or integers."
+        )
+    if kind in "iu" and size == 8 and max(-int(array.min()), int(array.max())) > _EXACT_INTEGERS:
+        raise InputError(
+            f"{role} holds integers beyond 2**53, which float64 cannot tell apart; subtract an "
+            "offset or rescale."
+        )
+    return array.astype(target, copy=False)
+
+
+def _inspect(rows: Rows, role: str) -> tuple[str, int]:
+    """Read everything once: is it finite, its fingerprint, and how many columns are constant."""
+    first = rows.tile(0, 1)[0]
+    varies = np.zeros(rows.n_features, dtype=bool)
+    n_bad, first_bad, start = 0, -1, 0
+    digest = hashlib.sha256(f"{len(rows)}x{rows.n_features} {rows.array.dtype.name}".encode())
+    for tile in rows.tiles(_tile_rows(rows)):
+        finite = np.isfinite(tile)
+        if not finite.all():
+            if n_bad == 0:
+                first_bad = start + int(np.argmin(finite.all(axis=1)))
+            n_bad += int(np.count_nonzero(~finite))
+        varies |= (tile != first).any(axis=0)
+        digest.update(np.ascontiguousarray(tile).view(np.uint8).data)
+        start += len(tile)
+    if n_bad:
+        values_are = "value that is" if n_bad == 1 else "values that are"
+        raise InputError(
+            f"{role} holds {n_bad} {values_are} NaN or infinite, the first in row {first_bad}. "
+            "Drop these rows or mend the extractor."
+        )
+    _check_magnitude(rows, role)
+    return digest.hexdigest()[:32], int(np.count_nonzero(~varies))
+
+
+def _row_keys(rows: Rows, dtype: np.dtype[Any]) -> NDArray[np.int64]:
+    """A number for each row, equal where rows are equal (and else only by a freak of chance)."""
+    width = rows.n_features * dtype.itemsize
+    keys = []
+    for tile in rows.tiles(_tile_rows(rows)):
+        values = memoryview((tile.astype(dtype) + 0.0).tobytes())  # -0.0 and 0.0 are one value
+        keys += [hash(values[at : at + width]) for at in range(0, len(values), width)]
+    return np.array(keys, dtype=np.int64)
+
+
+def _tile_rows(rows: Rows) -> int:
+    return max(1, _TILE_BYTES // (8 * rows.n_features))
+
+
+def _check_magnitude(rows: Rows, role: str) -> None:
+    if rows.array.dtype == np.float32:
+        return
+    largest = max(float(np.abs(tile).max()) for tile in rows.tiles(_tile_rows(rows)))
+    if largest > _LARGEST_MAGNITUDE:
+        raise InputError(
+            f"{role} holds values up to {largest:.3g}; above {_LARGEST_MAGNITUDE:g} squared "
+            "distances overflow. Rescale the features."
+        )

@@ -1,0 +1,213 @@
+"""Whatever a caller holds its features in, to one NumPy array.
+
+Tensors and data frames are recognised by what they offer, so that none of their libraries is ever
+imported here.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.data.readers import read
+from precall.errors import InputError
+
+__all__ = ["to_array", "to_labels"]
+
+_EXACT_INTEGERS = 2**53
+_FRAME_LIBRARIES = {"pandas", "polars", "pyarrow"}
+_ACCEPTED = (
+    "a NumPy array, a tensor (anything with __array__ or __dlpack__), a pandas, polars or pyarrow "
+    "column of vectors, or the path of a file"
+)
+
+
+def to_array(data: object, role: str) -> tuple[NDArray[Any], str]:
+    """Return the values of ``data`` as an array, and a short name of where they came from."""
+    if isinstance(data, str | os.PathLike):
+        return read(data, role), os.fspath(data)
+    source = f"{type(data).__module__.split('.')[0]}.{type(data).__qualname__}"
+    try:
+        array = _from_object(data, source, role)
+    except InputError:
+        raise
+    except Exception as error:  # whatever a foreign object raises when it is asked for its values
+        raise InputError(f"{role} is a {source} that cannot be read: {error}") from error
+    if array is None:
+        raise InputError(f"{role} is a {source}; expected {_ACCEPTED}.")
+    return array, source
+
+
+def _from_object(data: object, source: str, role: str) -> NDArray[Any] | None:
+    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        raise InputError(
+            f"{role} is a masked array with {int(np.sum(data.mask))} masked values; drop the rows "
+            "that hold them."
+        )
+    if isinstance(data, np.ndarray):
+        return np.asarray(data)
+    if source.split(".")[0] in _FRAME_LIBRARIES:
+        return _from_frame(data, role)
+    if hasattr(data, "detach"):
+        return _from_tensor(data, role)
+    if hasattr(data, "__array__"):
+        return np.asarray(data)
+    if hasattr(data, "__dlpack__"):
+        return _from_dlpack(data, role)
+    if isinstance(data, Sequence) and not isinstance(data, bytes):
+        return _from_sequence(data, role)
+    return None
+
+
+def _from_tensor(tensor: Any, role: str) -> NDArray[Any]:
+    """Read a torch-like tensor: off the graph, off the device, bfloat16 widened."""
+    tensor = tensor.detach()
+    if hasattr(tensor, "cpu"):
+        tensor = tensor.cpu()
+    if str(tensor.dtype).endswith("bfloat16"):  # NumPy has no such type
+        tensor = tensor.float()
+    try:
+        return np.asarray(tensor.numpy())
+    except (TypeError, RuntimeError) as error:
+        raise InputError(f"{role}: this tensor cannot be read as an array: {error}.") from error
+
+
+def _from_dlpack(data: Any, role: str) -> NDArray[Any]:
+    try:
+        return np.from_dlpack(data)
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise InputError(
+            f"{role}: this object's DLPack buffer cannot be read: {error}. "
+            "Is it on another device? Move it to the CPU first."
+        ) from error
+
+
+def _from_sequence(data: Sequence[Any], role: str) -> NDArray[Any]:
+    try:
+        return np.asarray(data)
+    except ValueError as error:  # NumPy refuses ragged nested sequences
+        raise InputError(
+            f"{role} is a {type(data).__name__} whose rows have different lengths; "
+            "every sample needs the same number of features."
+        ) from error
+
+
+def _from_frame(data: Any, role: str) -> NDArray[Any]:
+    """Read one column of vectors, or several columns of numbers, one a feature."""
+    columns = _columns(data)
+    if columns is None:  # a single column
+        return _read_column(data, role)
+    arrays = [_read_column(column, role) for column in columns]
+    if len(arrays) == 1:
+        return arrays[0].reshape(len(arrays[0]), -1)
+    if any(array.ndim != 1 for array in arrays):
+        raise InputError(
+            f"{role} has {len(arrays)} columns, some of them vectors; pass the one column that "
+            "holds the features."
+        )
+    if any(array.dtype.kind not in "fiub" for array in arrays):
+        raise InputError(
+            f"{role} has columns that are not numeric; pass only the columns that are features."
+        )
+    return np.column_stack(arrays) if arrays else np.empty((0, 0))
+
+
+def _columns(data: Any) -> list[Any] | None:
+    if hasattr(data, "get_columns"):  # polars
+        return list(data.get_columns())
+    columns = getattr(data, "columns", None)
+    if columns is None:
+        return None
+    if hasattr(data, "iloc"):  # pandas, where ``columns`` holds the names
+        return [data.iloc[:, i] for i in range(len(columns))]
+    return list(columns)  # pyarrow
+
+
+def _read_column(column: Any, role: str) -> NDArray[Any]:
+    library = type(column).__module__.split(".")[0]
+    values = column.to_numpy(zero_copy_only=False) if library == "pyarrow" else column.to_numpy()
+    values = np.asarray(values)
+    return _stack_vectors(values, role) if values.dtype == object else values
+
+
+def _length(vector: Any) -> int:
+    """Length of a vector; −1 of anything else."""
+    try:
+        return len(vector) if np.ndim(vector) == 1 else -1
+    except ValueError:  # a ragged nest of lists
+        return -1
+
+
+def _stack_vectors(vectors: NDArray[Any], role: str) -> NDArray[Any]:
+    """Turn an object array of equally long vectors into a matrix."""
+    lengths = [_length(vector) for vector in vectors]
+    if not lengths:
+        return np.empty((0, 0))
+    for row, length in enumerate(lengths):
+        if length < 0:
+            raise InputError(
+                f"{role}: row {row} of the column is {vectors[row]!r:.40}, not a vector of numbers."
+            )
+        if length != lengths[0]:
+            raise InputError(
+                f"{role}: the vector in row {row} has {length} values, the one in row 0 has "
+                f"{lengths[0]}; every sample needs the same number of features."
+            )
+    return np.stack([np.asarray(vector) for vector in vectors])
+
+
+def to_labels(data: object, name: str) -> NDArray[np.str_]:
+    """Return one text label a sample, from an array, a tensor, a column, a list or a file.
+
+    Integers, text and whole floats are labels. Files are .npy, or text with one label a line.
+    """
+    try:
+        values = _label_values(data, name)
+    except InputError:
+        raise
+    except Exception as error:  # whatever a foreign object raises when it is asked for its values
+        raise InputError(f"{name} cannot be read as labels: {error}") from error
+    if values.ndim != 1:
+        raise InputError(
+            f"{name} must be one label a sample; got an array of shape {values.shape}."
+        )
+    if values.dtype.kind == "f":
+        if np.isnan(values).any():
+            raise InputError(f"{name} has {int(np.isnan(values).sum())} missing labels (NaN).")
+        if ((values == np.rint(values)) & (np.abs(values) < _EXACT_INTEGERS)).all():
+            values = values.astype(np.int64)
+    if values.dtype.kind == "O":
+        n_missing = sum(not isinstance(value, str | int | np.integer) for value in values)
+        if n_missing:
+            raise InputError(f"{name} has {n_missing} labels that are neither integers nor text.")
+        values = values.astype(np.str_)
+    if values.dtype.kind not in "iubU":
+        raise InputError(f"{name} must be integers or text; got values of type {values.dtype}.")
+    return values.astype(np.str_)
+
+
+def _label_values(data: object, name: str) -> NDArray[Any]:
+    if isinstance(data, str | os.PathLike):
+        return _read_labels(Path(data), name)
+    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        raise InputError(f"{name} has {int(np.sum(data.mask))} masked labels.")
+    if hasattr(data, "detach"):
+        return _from_tensor(data, name)
+    if type(data).__module__.split(".")[0] == "pyarrow":
+        return np.asarray(data.to_pylist(), dtype=object)  # type: ignore[attr-defined]
+    if hasattr(data, "to_numpy"):
+        return np.asarray(data.to_numpy())
+    return np.asarray(data)
+
+
+def _read_labels(path: Path, name: str) -> NDArray[Any]:
+    if path.suffix == ".npy":
+        return read(path, name)
+    try:
+        with path.open(encoding="utf-8-sig") as file:  # with or without a byte-order mark
+            return np.array([line.rstrip("\n") for line in file], dtype=np.str_)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name}: cannot read labels from {path}: {error}.") from error

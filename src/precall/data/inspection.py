@@ -1,0 +1,72 @@
+"""What a feature file holds."""
+
+import os
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from precall.data.feature_sets import FeatureSet
+
+__all__ = ["FeatureInfo"]
+
+_ROWS_AT_A_TIME = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureInfo:
+    """The features of one file, in a few numbers."""
+
+    source: str
+    n: int
+    d: int
+    stored_as: str  # type before it was widened
+    smallest: float
+    largest: float
+    mean: float
+    deviation: float  # over all values
+    n_constant: int  # features with one value throughout
+    share_of_zeros: float
+    fingerprint: str
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a file once."""
+        features = FeatureSet.of(path, "file")
+        shift = float(features.rows.tile(0, 1).astype(np.float64).mean())
+        smallest, largest, total, squares, n_zero = np.inf, -np.inf, 0.0, 0.0, 0
+        for tile in features.rows.tiles(_ROWS_AT_A_TIME):
+            smallest, largest = min(smallest, float(tile.min())), max(largest, float(tile.max()))
+            shifted = tile.astype(np.float64) - shift
+            total += float(shifted.sum())
+            squares += float((shifted**2).sum())
+            n_zero += int(np.count_nonzero(tile == 0))
+        size = len(features) * features.n_features
+        variance = max(squares / size - (total / size) ** 2, 0.0)
+        return cls(
+            features.source,
+            len(features),
+            features.n_features,
+            features.input_dtype,
+            smallest,
+            largest,
+            shift + total / size,
+            variance**0.5,
+            features.n_constant,
+            n_zero / size,
+            features.fingerprint,
+        )
+
+    def __str__(self) -> str:
+        lines = {
+            "file": self.source,
+            "samples": self.n,
+            "features": self.d,
+            "type": self.stored_as,
+            "values": f"{self.smallest:.6g} to {self.largest:.6g}",
+            "mean": f"{self.mean:.6g} ± {self.deviation:.6g}",
+            "zeros": f"{100 * self.share_of_zeros:.1f} %",
+            "constant features": self.n_constant,
+            "fingerprint": self.fingerprint,
+        }
+        return "\n".join(f"{name:18s} {value}" for name, value in lines.items())

@@ -1,0 +1,89 @@
+"""Class labels of samples, and which samples belong to which class."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.data.feature_sets import FeatureSet
+from precall.data.inputs import to_labels
+from precall.errors import InputError
+
+__all__ = ["ClassShare", "Labels"]
+
+_LONGEST_NUMBER = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ClassShare:
+    """How much of each side belongs to a class; ``None`` for a side without labels."""
+
+    real: float | None
+    generated: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """One label a sample, as text; ``None`` for a side without labels."""
+
+    real: NDArray[np.str_] | None
+    generated: NDArray[np.str_] | None
+
+    @classmethod
+    def of(cls, real: object, generated: object, sets: tuple[FeatureSet, FeatureSet]) -> Self:
+        """Read and check the labels of both sides."""
+        read: list[NDArray[np.str_] | None] = []
+        for labels, features in zip((real, generated), sets, strict=True):
+            if labels is None:
+                read.append(None)
+                continue
+            name = f"labels_{features.role}"
+            values = to_labels(labels, name)
+            if len(values) != len(features):
+                raise InputError(
+                    f"{name} must have one label for each of the {len(features)} rows of "
+                    f"{features.role}; got {len(values)}."
+                )
+            read.append(values)
+        return cls(*read)
+
+    def classes(self) -> list[str]:
+        """Return every label of either side, numbers in their order, then words in theirs."""
+        known = [side for side in (self.real, self.generated) if side is not None]
+        labels = np.unique(np.concatenate(known)).tolist() if known else []
+        return sorted(labels, key=lambda label: (not _is_number(label), _number(label), label))
+
+    def share(self, label: str) -> ClassShare:
+        """Return how much of each side has this label."""
+        real, generated = (
+            None if side is None else float((side == label).mean())
+            for side in (self.real, self.generated)
+        )
+        return ClassShare(real, generated)
+
+    def select(
+        self, label: str, sets: tuple[FeatureSet, FeatureSet]
+    ) -> tuple[FeatureSet, FeatureSet] | None:
+        """Return the samples with this label; a side without labels stays whole.
+
+        ``None`` if a side has labels, but not this one.
+        """
+        chosen = []
+        for side, features in zip((self.real, self.generated), sets, strict=True):
+            rows = None if side is None else np.flatnonzero(side == label)
+            if rows is None:
+                chosen.append(features)
+            elif len(rows) > 0:
+                chosen.append(features.subset(rows, label))
+            else:
+                return None
+        return chosen[0], chosen[1]
+
+
+def _is_number(label: str) -> bool:
+    return label.removeprefix("-").isdecimal() and len(label) < _LONGEST_NUMBER
+
+
+def _number(label: str) -> int:
+    return int(label) if _is_number(label) else 0

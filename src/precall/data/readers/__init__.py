@@ -1,0 +1,60 @@
+"""Feature files to arrays. Nothing here, or anywhere else, unpickles a file."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import NDArray
+
+from precall.data.readers.archives import read_npz, read_safetensors
+from precall.data.readers.choosing import Place
+from precall.data.readers.hierarchies import read_hdf5, read_zarr
+from precall.data.readers.npy import map_npy, pickled
+from precall.data.readers.shards import read_shards
+from precall.data.readers.tables import read_arrow, read_csv, read_parquet
+from precall.data.readers.torch_files import read_torch
+from precall.errors import InputError
+
+__all__ = ["FORMATS", "read"]
+
+FORMATS: dict[str, Callable[[Place], NDArray[Any]]] = {  # by ending
+    ".npy": map_npy,
+    ".npz": read_npz,
+    ".safetensors": read_safetensors,
+    ".pt": read_torch,
+    ".pth": read_torch,
+    ".parquet": read_parquet,
+    ".arrow": read_arrow,
+    ".feather": read_arrow,
+    ".csv": read_csv,
+    ".h5": read_hdf5,
+    ".hdf5": read_hdf5,
+    ".zarr": read_zarr,
+}
+_PICKLES = {".pkl", ".pickle", ".joblib"}
+
+
+def read(path: str | os.PathLike[str], role: str) -> NDArray[Any]:
+    """Read the array in a file; a ``.npy`` file stays memory-mapped.
+
+    Parameters
+    ----------
+    path
+        A file of one of the formats, or a folder of ``.npy`` shards. ``features.npz:key`` names one
+        of several arrays.
+    role
+        What to call the input in error messages: ``"real"`` or ``"generated"``.
+    """
+    try:
+        place = Place.of(path, role)
+        if place.path.suffix.lower() in _PICKLES:
+            raise InputError(pickled(place))
+        reader = FORMATS.get(place.path.suffix.lower())
+        if place.path.is_dir() and reader is not read_zarr:
+            return read_shards(place)
+        return (reader or map_npy)(place)
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{role}: cannot read {str(path)[:200]}: {reason}.") from error

@@ -1,0 +1,103 @@
+"""Tables: a column of vectors, or columns of numbers that are features."""
+
+import csv
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.data.readers.choosing import Place, needed
+
+__all__ = ["read_arrow", "read_csv", "read_parquet"]
+
+
+def read_parquet(place: Place) -> NDArray[Any]:
+    """Read a .parquet file."""
+    parquet = needed(place, "pyarrow.parquet")
+    arrow = needed(place, "pyarrow")
+    try:
+        schema = parquet.read_schema(place.path)
+        _check_schema(place, arrow, schema)
+        table = parquet.read_table(place.path, columns=_columns(place, schema))
+    except (arrow.ArrowException, OSError) as error:
+        raise place.refuse(f"is no sound .parquet file: {error!s:.200}.") from error
+    return _from_table(place, table)
+
+
+def read_arrow(place: Place) -> NDArray[Any]:
+    """Read a .arrow or .feather file."""
+    arrow = needed(place, "pyarrow")
+    try:
+        with arrow.memory_map(str(place.path)) as source:
+            reader = arrow.ipc.open_file(source)
+            _check_schema(place, arrow, reader.schema)
+            table = reader.read_all().select(_columns(place, reader.schema))
+            return np.array(_from_table(place, table))
+    except (arrow.ArrowException, OSError) as error:
+        raise place.refuse(f"is no sound .arrow file: {error!s:.200}.") from error
+
+
+def read_csv(place: Place) -> NDArray[Any]:
+    """Read a .csv file of numbers, with or without a line of names."""
+    with place.path.open(newline="", encoding="utf-8", errors="replace") as file:
+        first = next(csv.reader(file), [])
+    if not first:
+        raise place.refuse("is empty.")
+    names = None if all(map(_is_number, first)) else first
+    chosen = [names.index(place.choose(names))] if names and place.key else None
+    try:
+        return np.loadtxt(
+            place.path, delimiter=",", skiprows=int(names is not None), ndmin=2, usecols=chosen,
+            comments=None, encoding="utf-8",
+        )  # fmt: skip
+    except (ValueError, UnicodeDecodeError) as error:
+        raise place.refuse(f"is not a table of numbers: {error!s:.200}.") from error
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _columns(place: Place, schema: Any) -> list[str]:
+    """Which columns to read: the one that was named, the only vectors, or all numbers."""
+    if place.key is not None:
+        return [place.choose(schema.names)]
+    vectors = [field.name for field in schema if _is_vector(field.type)]
+    if vectors:
+        return [place.choose(vectors)]
+    numbers = [field.name for field in schema if _is_numeric(field.type)]
+    if not numbers:
+        raise place.refuse("has neither a column of vectors nor columns of numbers.")
+    return numbers
+
+
+def _is_vector(kind: Any) -> bool:
+    return hasattr(kind, "value_type") and _is_numeric(kind.value_type)
+
+
+def _is_numeric(kind: Any) -> bool:
+    return str(kind).startswith(("float", "double", "int", "uint", "halffloat"))
+
+
+def _check_schema(place: Place, arrow: Any, schema: Any) -> None:
+    if any(isinstance(field.type, arrow.BaseExtensionType) for field in schema):
+        raise place.refuse("has columns of an extension type, which could run code; store numbers.")
+
+
+def _from_table(place: Place, table: Any) -> NDArray[Any]:
+    if any(column.null_count for column in table.columns):
+        raise place.refuse("has missing values; drop the rows that hold them.")
+    if table.num_columns == 1 and _is_vector(table.schema.field(0).type):
+        column = table.column(0).combine_chunks()
+        values = column.flatten().to_numpy(zero_copy_only=False)
+        if len(column) == 0 or len(values) % len(column):
+            raise place.refuse("has vectors of different lengths.")
+        lengths = {len(row) for row in column} if not hasattr(column.type, "list_size") else {0}
+        if len(lengths) > 1:
+            raise place.refuse("has vectors of different lengths.")
+        return np.asarray(values).reshape(len(column), -1)
+    return np.column_stack([column.to_numpy() for column in table.columns])

@@ -1,0 +1,214 @@
+"""Who fits the classifiers and who is evaluated by them (000 §3.2, "Splitting")."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.data.feature_sets import FeatureSet, Rows
+from precall.errors import InputError, check_integer
+
+__all__ = [
+    "CoinFlip",
+    "CrossFit",
+    "FitEval",
+    "Fold",
+    "HoldOut",
+    "NoSplit",
+    "RepeatedHoldOut",
+    "Split",
+    "as_split",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FitEval:
+    """One class of samples in one fold; without a split both members are the same rows."""
+
+    fit: Rows  # build the classifiers
+    evaluated: Rows  # are judged by them
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """Both classes in one fold."""
+
+    real: FitEval
+    generated: FitEval
+
+
+class Split(Protocol):
+    """How samples are divided. ``str(split)`` is its name in results."""
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        ...
+
+    def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
+        """Divide both sets, the same way for the same seed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NoSplit:
+    """Every sample both fits and is evaluated, as the scalar metrics of the field do."""
+
+    n_folds: ClassVar[int] = 1
+
+    def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
+        """Return the one fold in which both sets play both roles."""
+        return (Fold(FitEval(real.rows, real.rows), FitEval(generated.rows, generated.rows)),)
+
+    def __str__(self) -> str:
+        return "none"
+
+
+@dataclass(frozen=True, slots=True)
+class HoldOut:
+    """A single random split; the paper's choice at its default of one half.
+
+    Parameters
+    ----------
+    fit_fraction
+        Share of each class that fits; the rest is evaluated.
+    """
+
+    fit_fraction: float = 0.5
+    n_folds: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.fit_fraction, float) or not 0 < self.fit_fraction < 1:
+            raise InputError(
+                f"fit_fraction must lie between 0 and 1, both excluded; got {self.fit_fraction!r}."
+            )
+
+    def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
+        """Return one fold that fits on a random part and evaluates the rest."""
+        parts = []
+        for features, rng in zip((real, generated), _generators(seed), strict=True):
+            n = len(features)
+            _check_divisible(features, 2)
+            n_fit = min(max(round(self.fit_fraction * n), 1), n - 1)
+            order = rng.permutation(n)
+            parts.append(_fit_eval(features, order[:n_fit], order[n_fit:]))
+        return (Fold(*parts),)
+
+    def __str__(self) -> str:
+        return f"hold-out {self.fit_fraction:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedHoldOut:
+    """Several independent splits into halves; the curve is the mean over them at equal λ.
+
+    What differs between the splits, and within each, tells how uncertain the curve is.
+    """
+
+    n_splits: int = 4
+
+    def __post_init__(self) -> None:
+        check_integer("n_splits", self.n_splits, 2)
+
+    @property
+    def n_folds(self) -> int:
+        """One a split."""
+        return int(self.n_splits)
+
+    def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
+        """Return one fold a split."""
+        seeds = np.random.SeedSequence(seed).generate_state(self.n_splits).tolist()
+        return tuple(HoldOut().folds(real, generated, each)[0] for each in seeds)
+
+    def __str__(self) -> str:
+        return f"{self.n_splits} times hold-out 0.5"
+
+
+@dataclass(frozen=True, slots=True)
+class CoinFlip:
+    """003's ``createTrainTest``: of each pair (X_i, Y_i) a fair coin says which one fits.
+
+    The other one is evaluated. Samples without a partner, where one class is larger, have a coin of
+    their own.
+    """
+
+    n_folds: ClassVar[int] = 1
+
+    def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
+        """Return the one fold that the coins decide on."""
+        for features in (real, generated):
+            _check_divisible(features, 2)
+        rng, _ = _generators(seed)  # not the stream that samples may have been drawn from
+        coins = rng.random(max(len(real), len(generated))) < 0.5
+        sides = []
+        for features, fits in ((real, coins), (generated, ~coins)):
+            fits = fits[: len(features)]
+            if fits.all() or not fits.any():  # a chance of 2 in 2^n
+                fits[0] = not fits[0]
+            sides.append(_fit_eval(features, np.flatnonzero(fits), np.flatnonzero(~fits)))
+        return (Fold(*sides),)
+
+    def __str__(self) -> str:
+        return "coin flip"
+
+
+@dataclass(frozen=True, slots=True)
+class CrossFit:
+    """Each of ``n_folds`` parts is evaluated by classifiers fitted on the others.
+
+    Every sample is evaluated exactly once, never by a classifier that has seen it.
+    """
+
+    n_folds: int = 2
+
+    def __post_init__(self) -> None:
+        check_integer("folds", self.n_folds, 2)
+
+    def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
+        """Return one fold a part."""
+        classes = []
+        for features, rng in zip((real, generated), _generators(seed), strict=True):
+            _check_divisible(features, self.n_folds)
+            parts = np.array_split(rng.permutation(len(features)), self.n_folds)
+            classes.append(
+                [
+                    _fit_eval(features, np.concatenate(parts[:i] + parts[i + 1 :]), part)
+                    for i, part in enumerate(parts)
+                ]
+            )
+        return tuple(Fold(*pair) for pair in zip(*classes, strict=True))
+
+    def __str__(self) -> str:
+        return f"cross-fit {self.n_folds}"
+
+
+def as_split(split: bool | float | Split | None) -> Split:
+    """Read the ``split`` argument of :func:`precall.evaluate`."""
+    if split is None or isinstance(split, bool | np.bool_):
+        return HoldOut() if split else NoSplit()
+    if isinstance(split, float):
+        return HoldOut(split)
+    if isinstance(split, NoSplit | HoldOut | RepeatedHoldOut | CoinFlip | CrossFit):
+        return split
+    raise InputError(
+        f"split={split!r} is not a split; pass True (the paper's 50 %), False, a share to fit on "
+        "such as 0.7, precall.HoldOut(0.7), precall.CoinFlip() or precall.CrossFit(5)."
+    )
+
+
+def _generators(seed: int) -> list[np.random.Generator]:
+    return np.random.default_rng(seed).spawn(2)
+
+
+def _fit_eval(features: FeatureSet, fit: NDArray[np.intp], evaluated: NDArray[np.intp]) -> FitEval:
+    # Sorted, so that memory-mapped rows are read front to back.
+    return FitEval(features.select(np.sort(fit)), features.select(np.sort(evaluated)))
+
+
+def _check_divisible(features: FeatureSet, n_parts: int) -> None:
+    if len(features) < n_parts:
+        raise InputError(
+            f"a split into {n_parts} parts needs at least {n_parts} samples; {features.role} has "
+            f"{len(features)}."
+        )

@@ -1,0 +1,1 @@
+"""The CPU engine: integers first, float64 where they leave a doubt."""

@@ -1,0 +1,1 @@
+"""The flow from two sets of samples to a result."""

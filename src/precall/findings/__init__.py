@@ -1,0 +1,1 @@
+"""What is wrong: single samples, modes, and the diagnosis in words."""

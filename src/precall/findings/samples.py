@@ -1,0 +1,249 @@
+"""The result sample by sample: which generated ones are unrealistic, which real ones are missed."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.errors import InputError
+from precall.runtime.output_files import check_target, replacing, write_text
+from precall.scores.records import Measured, ScoreRequest, Side
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Extreme", "Extremes", "SampleTable", "Samples", "check_sample_path"]
+
+Column = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """A sample that is farther from the other class than others are."""
+
+    row: int
+    value: float  # realism of a generated sample, relative distance of a real one
+    nearest: int  # row of the nearest sample of the other class
+
+
+@dataclass(frozen=True, slots=True)
+class Extremes:
+    """The samples to look at first, the most extreme first."""
+
+    worst_generated: tuple[Extreme, ...] = ()
+    least_covered_real: tuple[Extreme, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampleTable:
+    """Columns of equal length, one row a sample; ``index`` is its row in the input."""
+
+    columns: Mapping[str, Column]  # each (n,)
+
+    def __len__(self) -> int:
+        return len(self.columns["index"])
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[name]
+
+    def __repr__(self) -> str:
+        return f"SampleTable({len(self)} rows: {', '.join(self.columns)})"
+
+    def rows(self, chosen: NDArray[np.intp]) -> Self:
+        """Return a table of some of the rows."""
+        return type(self)({name: column[chosen] for name, column in self.columns.items()})
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return a pandas data frame."""
+        frame: pd.DataFrame = _needed("pandas", "to_pandas()").DataFrame(dict(self.columns))
+        return frame
+
+    def to_parquet(self, path: str | PathLike[str]) -> None:
+        """Write a Parquet file."""
+        arrow = _needed("pyarrow", "to_parquet()")
+        parquet = _needed("pyarrow.parquet", "to_parquet()")
+        table = arrow.table({name: arrow.array(column) for name, column in self.columns.items()})
+        with replacing(Path(path)) as temporary:
+            parquet.write_table(table, temporary)
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write a text file with a heading, numbers in full precision."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(zip(*(column.tolist() for column in self.columns.values()), strict=True))
+        write_text(Path(path), text.getvalue())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples:
+    """Both classes, sample by sample.
+
+    Columns of both tables: ``likelihood_ratio_NAME``, p/q as each curve's evidence has it (NaN
+    where the split did not evaluate the sample); for each score that is a share whether the sample
+    is inside, under the score's name; the nearest sample of the other class and the distance to it.
+    Of generated: ``realism``, ``authentic``, ``real_balls_kK``, the real k-balls around the sample.
+    Of real: ``generated_in_ball_kK``, how often it is covered, and ``relative_distance``, that to
+    the nearest generated in units of its own ball at the smallest k that was asked for: above 1 it
+    is not covered at that k (001 §3.2).
+    """
+
+    real: SampleTable
+    generated: SampleTable
+
+    @classmethod
+    def of(
+        cls,
+        sizes: tuple[int, int],
+        likelihood_ratios: Mapping[str, tuple[Column, Column]],
+        measured: Measured | None,
+        requests: Sequence[ScoreRequest],
+        realism_k: int,
+    ) -> Self:
+        """Lay out what is known of every sample.
+
+        Parameters
+        ----------
+        likelihood_ratios
+            Of each curve, for real and for generated.
+        measured
+            What scores are computed from; ``None`` if none was asked for.
+        """
+        real: dict[str, Column] = {"index": np.arange(sizes[0])}
+        generated: dict[str, Column] = {"index": np.arange(sizes[1])}
+        if measured is not None:
+            ks = _asked_for(requests)
+            real |= _of_real(measured.real, ks)
+            generated |= _of_generated(measured.generated, ks, realism_k, requests)
+            for request in requests:
+                if (inside := request.inside(measured)) is not None:
+                    (real if inside[0] == "real" else generated)[request.name] = inside[1]
+        for name, (of_real, of_generated) in likelihood_ratios.items():
+            real[f"likelihood_ratio_{name}"] = of_real
+            generated[f"likelihood_ratio_{name}"] = of_generated
+        return cls(SampleTable(real), SampleTable(generated))
+
+    def write(self, path: str | PathLike[str]) -> tuple[Path, Path]:
+        """Write both tables: ``samples.csv`` gives samples-real.csv and samples-generated.csv.
+
+        The ending decides on CSV or Parquet.
+        """
+        names = check_sample_path(Path(path))
+        for table, name in zip((self.real, self.generated), names, strict=True):
+            if name.suffix == ".parquet":
+                table.to_parquet(name)
+            else:
+                table.to_csv(name)
+        return names
+
+    def worst_generated(self, n: int = 10) -> SampleTable:
+        """Return the ``n`` least realistic generated samples, the worst first."""
+        return self._extreme(self.generated, "realism", n, largest=False)
+
+    def least_covered_real(self, n: int = 10) -> SampleTable:
+        """Return the ``n`` real samples farthest from any generated one, the farthest first.
+
+        In units of their own balls, so that samples of sparse regions do not always win.
+        """
+        return self._extreme(self.real, "relative_distance", n, largest=True)
+
+    def extremes(self, n: int = 24) -> Extremes:
+        """Return both of these in short; empty where no score looked at neighbours."""
+        if "realism" not in self.generated.columns:
+            return Extremes()
+        worst, missed = self.worst_generated(n), self.least_covered_real(n)
+        return Extremes(
+            _in_short(worst, "realism", "nearest_real"),
+            _in_short(missed, "relative_distance", "nearest_generated"),
+        )
+
+    def _extreme(self, table: SampleTable, by: str, n: int, *, largest: bool) -> SampleTable:
+        if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
+            raise InputError(f"n must be a positive integer; got {n!r}.")
+        if by not in table.columns:
+            raise InputError(
+                "samples are ranked by their neighbours: evaluate with a score that looks at them, "
+                "such as precision or coverage."
+            )
+        values = table[by]
+        order = np.argsort(-values if largest else values, kind="stable")
+        return table.rows(order[:n])
+
+
+def _in_short(table: SampleTable, value: str, nearest: str) -> tuple[Extreme, ...]:
+    columns = (table[name].tolist() for name in ("index", value, nearest))
+    return tuple(Extreme(*row) for row in zip(*columns, strict=True))
+
+
+def check_sample_path(path: Path, inputs: Iterable[Path] = ()) -> tuple[Path, Path]:
+    """Return the two files that :meth:`Samples.write` makes of ``path``; raise if it cannot."""
+    if path.suffix not in (".csv", ".parquet"):
+        raise InputError(f"samples are written to a .csv or .parquet file; got {path}.")
+    if path.suffix == ".parquet":
+        _needed("pyarrow", "a .parquet file")
+    names = path.with_stem(f"{path.stem}-real"), path.with_stem(f"{path.stem}-generated")
+    for name in names:
+        check_target(name, inputs)
+    return names
+
+
+def _asked_for(requests: Sequence[ScoreRequest]) -> list[int]:
+    """Each k of own balls that a score needs; 1, which is always known, if none does."""
+    crosses = [request.needs().cross for request in requests]
+    return sorted(frozenset().union(*(cross.ks for cross in crosses if cross))) or [1]
+
+
+def _of_real(side: Side, ks: Sequence[int]) -> dict[str, Column]:
+    place, squared = _nearest(side)
+    radius = np.sqrt(side.cross.squared_radii[ks[0]][side.part])
+    distance = np.sqrt(squared)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.where(distance == 0, 0.0, distance / radius)
+    return {
+        "nearest_generated": place,
+        "nearest_generated_distance": distance,
+        "relative_distance": relative,
+        **{f"generated_in_ball_k{k}": side.holds(k) for k in ks},
+    }
+
+
+def _of_generated(
+    side: Side, ks: Sequence[int], realism_k: int, requests: Sequence[ScoreRequest]
+) -> dict[str, Column]:
+    place, squared = _nearest(side)
+    realism = side.cross.squared_realism[realism_k][side.part]
+    if not requests[0].convention.squares_realism:
+        realism = np.sqrt(realism)
+    return {
+        "realism": realism,
+        "nearest_real": place,
+        "nearest_real_distance": np.sqrt(squared),
+        "authentic": ~side.in_nearest(1),
+        **{f"real_balls_k{k}": side.held_by(k) for k in ks},
+    }
+
+
+def _nearest(side: Side) -> tuple[Column, Column]:
+    nearest = side.cross.nearest
+    if nearest is None:
+        raise ValueError("the nearest were not asked for")
+    return nearest.place[side.part], nearest.squared[side.part]
+
+
+def _needed(module: str, what: str) -> ModuleType:
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise ImportError(
+            f"{what} needs {package}. Install it with: pip install 'precall[tables]'"
+        ) from error

@@ -1,0 +1,1 @@
+"""Who is near whom: what is asked, what was found, and the one driver that asks the engines."""

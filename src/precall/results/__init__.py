@@ -1,0 +1,1 @@
+"""What was found and how: frozen, readable, JSON both ways."""

@@ -1,0 +1,1 @@
+"""Threads, progress, atomic output, and how a call is written down."""

@@ -1,0 +1,27 @@
+import numpy as np
+import pytest
+
+from precall.data.inspection import FeatureInfo
+
+
+def test_numbers(tmp_path):
+    rows = np.random.default_rng(0).normal(1e6, 2, (5000, 3)).astype(np.float64)
+    rows[:, 1] = 0
+    np.save(tmp_path / "a.npy", rows)
+    info = FeatureInfo.of(tmp_path / "a.npy")
+    assert (info.n, info.d, info.stored_as, info.n_constant) == (5000, 3, "float64", 1)
+    assert (info.smallest, info.largest) == (rows.min(), rows.max())
+    assert info.mean == pytest.approx(rows.mean())
+    assert info.deviation == pytest.approx(rows.std())
+    assert info.share_of_zeros == pytest.approx(1 / 3)
+
+
+def test_text(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([[1, 2], [3, 4]], np.int16))
+    lines = str(FeatureInfo.of(tmp_path / "a.npy")).splitlines()
+    assert lines[1:5] == [
+        "samples            2",
+        "features           2",
+        "type               int16",
+        "values             1 to 4",
+    ]
