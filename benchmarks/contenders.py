@@ -15,7 +15,7 @@ from precall.data.feature_sets import FeatureSet
 from precall.data.splits import NoSplit
 from precall.engines.cpu.engine import CpuEngine
 from precall.neighbors.statistics import CrossPlan, NeighborPlan
-from precall.scores.records import SCORES
+from precall.scores import SCORES
 
 NEIGHBOR_SCORES = [
     name for name in SCORES if not name.endswith("distance") and "probabilistic" not in name

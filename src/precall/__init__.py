@@ -14,15 +14,16 @@ from precall.errors import InputError, PrecallWarning
 from precall.estimators import IPR, KNN, Clusters, Coverage, Likelihood, Parzen, Trained
 from precall.evaluation.comparison import Comparison, Difference, compare
 from precall.evaluation.evaluate import evaluate
-from precall.evaluation.two_sample import TwoSampleTest, two_sample_test
+from precall.evaluation.two_sample_test import two_sample_test
 from precall.findings.modes import Mode, find_modes
 from precall.findings.samples import Samples, SampleTable
 from precall.results.evaluation import Evaluation
 from precall.results.sample_size import sample_size
+from precall.scores import Ceiling, Metric, Score
 from precall.scores.frechet import Moments, frechet_distance
-from precall.scores.records import Ceiling, Score
 from precall.truth import true_curve
 from precall.uncertainty.bands import CurveBand
+from precall.uncertainty.two_sample import TwoSampleTest
 from precall.version import __version__
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "HoldOut",
     "InputError",
     "Likelihood",
+    "Metric",
     "Mode",
     "Moments",
     "NoSplit",

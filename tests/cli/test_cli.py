@@ -12,7 +12,7 @@ import pytest
 
 import precall
 from precall.cli import main
-from precall.scores.records import SCORES
+from precall.scores import SCORES
 
 RNG = np.random.default_rng(0)
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from precall.data.common_mean import centred, float32_tells_neighbors_apart
+from precall.data.frames import Frame, float32_tells_neighbors_apart
 from precall.data.feature_sets import FeatureSet
 
 RNG = np.random.default_rng(0)

@@ -1,5 +1,6 @@
 """Every engine returns the reference's integers and radii, to the bit, on any input."""
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -7,90 +8,62 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from engine_cases import ENGINES, NASTY, fold_of, measure
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from precall.data.feature_sets import FeatureSet, Rows
+from precall.data.feature_sets import Rows
 from precall.data.splits import HoldOut, NoSplit
 from precall.engines.cpu.engine import CpuEngine
 from precall.engines.cpu.grid import Grid
 from precall.engines.cpu.kernel_choice import KERNELS, is_supported
 from precall.engines.cpu.pairs import integer_limits
 from precall.engines.reference import ReferenceEngine
-from precall.neighbors.statistics import Ball, CrossPlan, NeighborPlan
+from precall.neighbors.plan import ROLES, Ball, CrossPlan, NeighborPlan
+from precall.neighbors.sweeps import Ask
 from precall.neighbors.tie_rules import TieRule
+from precall.runtime.threads import n_threads
 
 SUPPORTED = [name for name, kernel in KERNELS.items() if is_supported(kernel)]
 
 
-def measure(engine, fold, plan, threads=2):
-    return engine.measure(
-        fold.real, fold.generated, plan, threads=threads, progress=lambda done, total: None
-    )
-
-
-def fold_of(real, generated, split=None):
-    sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
-    return (split or NoSplit()).folds(*sets, seed=0)[0]
+def own_balls(ks):
+    return frozenset((role, k) for role in ROLES for k in ks)
 
 
 def plan_for(fold, ks, rule=TieRule.CLOSED, offset=0.0):
     smallest = min(len(fold.real.fit), len(fold.generated.fit))
     ks = frozenset(k for k in ks if k < smallest)
     has_split = fold.real.fit is not fold.real.evaluated
-    cross = CrossPlan(ks, rule, True, ks, offset, ks, ks)
+    cross = CrossPlan(
+        balls=own_balls(ks),
+        nearest=True,
+        soft=own_balls(ks),
+        clipped=ks,
+        realism=ks,
+        realism_offset=offset,
+        tie_rule=rule,
+    )
     requests = frozenset((ball, k) for ball in Ball for k in ks)
     return NeighborPlan(requests, None if has_split else cross)
 
 
-def assert_same(found, expected):
-    np.testing.assert_array_equal(found.is_real, expected.is_real)
-    assert found.counts.keys() == expected.counts.keys()
-    for request, counts in expected.counts.items():
-        np.testing.assert_array_equal(found.counts[request], counts, err_msg=str(request))
-    assert found.squared_reach.keys() == expected.squared_reach.keys()
-    for request, reach in expected.squared_reach.items():
-        np.testing.assert_array_equal(found.squared_reach[request], reach, err_msg=str(request))
-    assert (found.cross is None) == (expected.cross is None)
-    if expected.cross is not None:
-        assert_same_cross(found.cross, expected.cross)
-
-
-def assert_same_cross(found, expected):
-    for name in ("squared_radii", "counts", "squared_realism", "soft", "clipped"):
-        ours, theirs = getattr(found, name), getattr(expected, name)
-        assert ours.keys() == theirs.keys()
-        for k in theirs:
-            np.testing.assert_array_equal(ours[k], theirs[k], err_msg=f"{name} {k}")
-    assert (found.nearest is None) == (expected.nearest is None)
-    if expected.nearest is not None:
-        np.testing.assert_array_equal(found.nearest.place, expected.nearest.place)
-        np.testing.assert_array_equal(found.nearest.squared, expected.nearest.squared)
-        for k, holds in expected.nearest.holds.items():
-            np.testing.assert_array_equal(found.nearest.holds[k], holds, err_msg=str(k))
-
-
-# Each takes a generator and a shape, and returns data that is unkind in its own way.
-NASTY = {
-    "normal": lambda rng, shape: rng.normal(size=shape),
-    "offset 1e6": lambda rng, shape: rng.normal(size=shape) + 1e6,
-    "scale 1e-41": lambda rng, shape: rng.normal(size=shape) * 1e-41,
-    "scale 1e18": lambda rng, shape: rng.normal(size=shape) * 1e18,
-    "scale 1e-160": lambda rng, shape: rng.normal(size=shape) * 1e-160,
-    "duplicates": lambda rng, shape: rng.normal(size=shape)[rng.integers(0, 2, shape[0])],
-    "one point": lambda rng, shape: np.full(shape, 0.1),
-    "integer grid": lambda rng, shape: rng.integers(-3, 4, shape).astype(float),
-    "binary": lambda rng, shape: rng.integers(0, 2, shape).astype(float),
-    "tenths": lambda rng, shape: rng.integers(0, 10, shape) / 10,
-    "outlier": lambda rng, shape: np.where(
-        np.arange(shape[0])[:, None] == 0, 1e18, rng.normal(size=shape)
-    ),
-    "cauchy": lambda rng, shape: rng.standard_cauchy(shape),
-    "vanishing in float32": lambda rng, shape: 1.0 + rng.integers(0, 4, shape) * 2.0**-40,
-    "nearly tied": lambda rng, shape: rng.integers(0, 3, shape) * (1 + 1e-15),
-    "two scales": lambda rng, shape: rng.normal(size=shape) * 10.0 ** rng.integers(-9, 9, shape),
-    "low rank": lambda rng, shape: rng.normal(size=(shape[0], 1)) * np.arange(1.0, shape[1] + 1),
-}
+def assert_same(found, expected, path=""):
+    """Equal to the bit; sums of logarithms to 1e-12 of what becomes of them."""
+    if dataclasses.is_dataclass(expected):
+        for field in dataclasses.fields(expected):
+            name = field.name
+            assert_same(getattr(found, name), getattr(expected, name), f"{path}.{name}")
+    elif isinstance(expected, dict):
+        assert found.keys() == expected.keys(), path
+        for key, values in expected.items():
+            assert_same(found[key], values, f"{path}[{key}]")
+    elif expected is None:
+        assert found is None, path
+    elif "log_missed" in path:
+        np.testing.assert_allclose(np.exp(found), np.exp(expected), 0, 1e-12, err_msg=path)
+    else:
+        np.testing.assert_array_equal(found, expected, err_msg=path)
 
 
 @st.composite
@@ -130,32 +103,37 @@ def test_cpu_is_the_reference(pair, split, kernel, chunk, threads, ks, rule, off
     assert_same(found, measure(ReferenceEngine(), fold, plan))
 
 
-@pytest.mark.parametrize("kind", NASTY)
-@pytest.mark.parametrize("kernel", SUPPORTED)
-def test_every_kind_at_a_larger_size(kind, kernel):
+@pytest.fixture(scope="module", params=NASTY)
+def nasty_case(request):
     """Large enough for several panels, guesses of the limit, full candidate lists and far rows."""
     rng = np.random.default_rng(7)
-    real, generated = NASTY[kind](rng, (700, 20)), NASTY[kind](rng, (1100, 20)) * 1.001
-    fold = fold_of(real, generated)
+    kind = NASTY[request.param]
+    fold = fold_of(kind(rng, (700, 20)), kind(rng, (1100, 20)) * 1.001)
     plan = plan_for(fold, {1, 5, 30})
-    assert_same(measure(CpuEngine(kernel), fold, plan), measure(ReferenceEngine(), fold, plan))
+    return fold, plan, measure(ReferenceEngine(), fold, plan)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_every_kind_at_a_larger_size(nasty_case, name):
+    fold, plan, expected = nasty_case
+    assert_same(measure(ENGINES[name](), fold, plan), expected)
 
 
 @pytest.mark.parametrize("shift", [0.5, 30.0])
-def test_separated_classes(shift):
+def test_separated_classes(engine, shift):
     """Balls that reach to the other class hold nearly all of their own."""
     rng = np.random.default_rng(1)
     fold = fold_of(rng.normal(size=(600, 8)), rng.normal(shift, 1, size=(500, 8)))
     plan = plan_for(fold, {3, 22})
-    assert_same(measure(CpuEngine(), fold, plan), measure(ReferenceEngine(), fold, plan))
+    assert_same(measure(engine, fold, plan), measure(ReferenceEngine(), fold, plan))
 
 
-def test_sorted_rows():
+def test_sorted_rows(engine):
     """Guesses of the limit need no random order of the user's rows."""
     rows = np.sort(np.random.default_rng(1).normal(size=(1500, 4)), axis=0)
     fold = fold_of(rows, rows[::-1] + 0.01)
     plan = plan_for(fold, {5, 40})
-    assert_same(measure(CpuEngine(), fold, plan), measure(ReferenceEngine(), fold, plan))
+    assert_same(measure(engine, fold, plan), measure(ReferenceEngine(), fold, plan))
 
 
 def test_many_features():
@@ -169,28 +147,32 @@ def test_many_features():
 
 
 @pytest.mark.parametrize("balls", [{Ball.UNION}, {Ball.REFERENCE}, {Ball.MEAN}, {Ball.OPPOSITE}])
-def test_plans_of_one_ball(balls):
+def test_plans_of_one_ball(engine, balls):
     rng = np.random.default_rng(1)
     fold = fold_of(rng.normal(size=(60, 3)), rng.normal(size=(50, 3)), HoldOut())
     plan = NeighborPlan(frozenset((ball, 4) for ball in balls))
-    assert_same(measure(CpuEngine(), fold, plan), measure(ReferenceEngine(), fold, plan))
+    assert_same(measure(engine, fold, plan), measure(ReferenceEngine(), fold, plan))
 
 
 @pytest.mark.parametrize(
     "cross",
     [
-        CrossPlan(frozenset({2, 7})),
+        CrossPlan(balls=own_balls({2, 7})),
+        CrossPlan(balls=frozenset({("real", 2)})),
+        CrossPlan(densities=frozenset({("generated", 3)})),
+        CrossPlan(covers=frozenset({("real", 6, 2)})),
         CrossPlan(nearest=True),
-        CrossPlan(realism_ks=frozenset({3})),
-        CrossPlan(soft_ks=frozenset({1, 4})),
-        CrossPlan(clipped_ks=frozenset({2, 5})),
+        CrossPlan(realism=frozenset({3})),
+        CrossPlan(soft=own_balls({1, 4})),
+        CrossPlan(soft=frozenset({("real", 4)})),
+        CrossPlan(clipped=frozenset({2, 5})),
     ],
 )
-def test_plans_of_one_thing_between_the_classes(cross):
+def test_plans_of_one_thing_between_the_classes(engine, cross):
     rng = np.random.default_rng(1)
     fold = fold_of(rng.normal(size=(60, 3)), rng.normal(size=(50, 3)))
     plan = NeighborPlan(cross=cross)
-    assert_same(measure(CpuEngine(), fold, plan), measure(ReferenceEngine(), fold, plan))
+    assert_same(measure(engine, fold, plan), measure(ReferenceEngine(), fold, plan))
 
 
 @pytest.mark.parametrize("d", [1, 64])
@@ -199,7 +181,7 @@ def test_soft_cover_that_does_not_saturate(d):
     rng = np.random.default_rng(1)
     real = np.r_[rng.normal(size=(6000, d)), rng.normal(4, 1, size=(50, d))]
     fold = fold_of(real.astype(np.float32), rng.normal(size=(60, d)).astype(np.float32))
-    plan = NeighborPlan(cross=CrossPlan(soft_ks=frozenset({1, 4, 40})))
+    plan = NeighborPlan(cross=CrossPlan(soft=own_balls({1, 4, 40})))
     assert_same(measure(CpuEngine(), fold, plan), measure(ReferenceEngine(), fold, plan))
 
 
@@ -211,15 +193,16 @@ def test_soft_cover_by_more_than_a_list_holds():
     above = np.zeros((200, 65))
     above[:, -1] = np.linspace(0.3, 1.0, len(above))
     fold = fold_of(np.c_[sphere, np.zeros(len(sphere))].astype(np.float32), above)
-    plan = NeighborPlan(cross=CrossPlan(soft_ks=frozenset({1, 2})))
+    plan = NeighborPlan(cross=CrossPlan(soft=own_balls({1, 2})))
     expected = measure(ReferenceEngine(), fold, plan)
-    for k, soft in expected.cross.soft.items():
-        assert ((soft[4500:] > 0) & (soft[4500:] < 1)).any(), k
+    for k in (1, 2):
+        soft = expected.cross.generated.soft(k)
+        assert ((soft > 0) & (soft < 1)).any(), k
     for kernel in SUPPORTED:
         assert_same(measure(CpuEngine(kernel), fold, plan), expected)
 
 
-def test_memory_mapped_and_fortran_ordered_input(tmp_path):
+def test_memory_mapped_and_fortran_ordered_input(engine, tmp_path):
     rng = np.random.default_rng(1)
     for order in "CF":
         paths = []
@@ -228,7 +211,7 @@ def test_memory_mapped_and_fortran_ordered_input(tmp_path):
             np.save(paths[-1], np.array(rng.normal(size=(90, 6)), order=order))
         fold = fold_of(*paths)
         plan = plan_for(fold, {4})
-        assert_same(measure(CpuEngine(), fold, plan), measure(ReferenceEngine(), fold, plan))
+        assert_same(measure(engine, fold, plan), measure(ReferenceEngine(), fold, plan))
 
 
 def test_a_bound_of_zero_is_noticed(monkeypatch):
@@ -288,8 +271,6 @@ def test_integer_limits_are_safe(threshold, error, step, q):
 
 
 def test_threads_from_the_environment(monkeypatch):
-    from precall.engines.protocol import n_threads
-
     monkeypatch.setenv("PRECALL_NUM_THREADS", "3")
     assert n_threads(None) == 3
     assert n_threads(2) == 2
@@ -300,29 +281,20 @@ def test_threads_from_the_environment(monkeypatch):
         n_threads(None)
 
 
-def test_progress_reaches_the_end():
+def test_progress_counts_every_pair(engine):
     rng = np.random.default_rng(1)
     fold = fold_of(rng.normal(size=(900, 5)), rng.normal(size=(700, 5)))
-    for engine in (CpuEngine(), ReferenceEngine()):
-        calls = []
-        engine.measure(
-            fold.real,
-            fold.generated,
-            plan_for(fold, {3}),
-            threads=2,
-            progress=lambda done, total, calls=calls: calls.append((done, total)),
-        )
-        assert len(calls) > 4
-        assert calls[-1][0] == calls[-1][1]
-        assert all(earlier[0] <= later[0] for earlier, later in pairwise(calls))
+    plan, advances = plan_for(fold, {3}), []
+    measure(engine, fold, plan, advance=advances.append)
+    assert sum(advances) == Ask(fold, plan).n_pairs
+    assert len(advances) > 4
 
 
-@pytest.mark.parametrize("engine", [CpuEngine(), ReferenceEngine()])
 def test_balls_between_classes_need_all_samples(engine):
     rng = np.random.default_rng(1)
     fold = fold_of(rng.normal(size=(60, 3)), rng.normal(size=(50, 3)), HoldOut())
     with pytest.raises(ValueError, match="only defined without a split"):
-        measure(engine, fold, NeighborPlan(cross=CrossPlan(frozenset({2}))))
+        measure(engine, fold, NeighborPlan(cross=CrossPlan(balls=own_balls({2}))))
 
 
 SHOW_DIGEST = """
@@ -333,34 +305,30 @@ import numpy as np
 if sys.argv[1] == "bare":  # before anything is compiled
     llvmlite.binding.get_host_cpu_features = dict
 
-from precall.engines.cpu.engine import CpuEngine
 from precall.data.feature_sets import FeatureSet
-from precall.neighbors.statistics import Ball, CrossPlan, NeighborPlan
 from precall.data.splits import NoSplit
+from precall.engines.cpu.engine import CpuEngine
+from precall.neighbors.plan import ROLES, Ball, CrossPlan, NeighborPlan
+from precall.neighbors.sweeps import Ask, Sweeps
 
 rng = np.random.default_rng(0)
-sets = (FeatureSet.of(rng.normal(size=(n, 9)), "x") for n in (300, 200))
+sets = [FeatureSet.of(rng.normal(size=(n, 9)), "x") for n in (300, 200)]
 (fold,) = NoSplit().folds(*sets, seed=0)
-ks = frozenset({3})
-cross = CrossPlan(ks, nearest=True, realism_ks=ks, soft_ks=ks, clipped_ks=ks)
+ks, balls = frozenset({3}), frozenset((role, 3) for role in ROLES)
+cross = CrossPlan(balls=balls, nearest=True, realism=ks, clipped=ks)
 plan = NeighborPlan(frozenset((ball, 5) for ball in Ball), cross)
 engine = CpuEngine()
-found = engine.measure(
-    fold.real, fold.generated, plan, threads=1, progress=lambda done, total: None
-)
+with engine.open(1, lambda n_pairs: None) as session:
+    session.place(*(side.rows for side in sets))
+    (found,) = Sweeps(session).measure([Ask(fold, plan)])
 digest = hashlib.sha256()
-between = found.cross
-maps = (
-    between.counts,
-    between.nearest.holds,
-    between.squared_realism,
-    between.soft,
-    between.clipped,
-)
-for part in (found.counts, found.squared_reach, *maps):
+maps = [found.counts, found.squared_reach]
+for side in (found.cross.real, found.cross.generated):
+    maps += [side.holds, side.held_by, side.nearest.holds, side.squared_realism, side.clipped]
+    digest.update(side.nearest.place.tobytes() + side.nearest.squared.tobytes())
+for part in maps:
     for key in sorted(part, key=str):
         digest.update(np.ascontiguousarray(part[key]).tobytes())
-digest.update(between.nearest.place.tobytes() + between.nearest.squared.tobytes())
 print(engine.kernel.name, digest.hexdigest())
 """
 

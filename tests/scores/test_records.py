@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 import precall
-from precall.scores.records import SCORES
+from precall.scores import SCORES
 from strategies import pairs_with_k
 
 

@@ -8,7 +8,7 @@ import click
 from precall.data.conversion import convert
 from precall.data.inspection import FeatureInfo
 from precall.data.splits import CrossFit, HoldOut
-from precall.evaluation.two_sample import two_sample_test
+from precall.evaluation.two_sample_test import two_sample_test
 from precall.experiments.digits_demo import run_demo
 from precall.scores.frechet import frechet_distance
 

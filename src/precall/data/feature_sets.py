@@ -1,6 +1,5 @@
 """FeatureSet: the samples of one side, checked once and read tile by tile ever after."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -9,16 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.data.inputs import to_array
+from precall.data.row_hashes import Fingerprint, Hashes, hash_rows
 from precall.errors import InputError
-
-__all__ = ["FeatureSet", "Rows", "caveats", "check_same_features"]
 
 FloatRows = NDArray[np.float32] | NDArray[np.float64]
 
 # Squared distances are summed in float64: beyond this magnitude they could overflow.
 _LARGEST_MAGNITUDE = 1e150
 _EXACT_INTEGERS = 2**53
-_TILE_BYTES = 16 * 2**20
+_TILE_BYTES = 2**20  # of float64: a tile stays in the cache
 _FEW_SAMPLES = 1000
 _MANY_DUPLICATES = 0.01
 
@@ -37,6 +35,23 @@ class Rows:
     def n_features(self) -> int:
         """Number of columns."""
         return int(self.array.shape[1])
+
+    @property
+    def stored(self) -> NDArray[np.intp]:
+        """Where each row stands in the array, (n,)."""
+        return np.arange(len(self.array)) if self.selection is None else self.selection
+
+    def is_same_as(self, other: "Rows") -> bool:
+        """Whether these are the same rows of the same array."""
+        if self.array is not other.array:
+            return False
+        if self.selection is None or other.selection is None:
+            return self.selection is other.selection
+        return np.array_equal(self.selection, other.selection)
+
+    def places_of(self, stored: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where rows, given by where they stand in the array, stand in this sorted selection."""
+        return stored if self.selection is None else np.searchsorted(self.selection, stored)
 
     def select(self, indices: NDArray[np.intp]) -> Self:
         """Return a lazy view of some of the rows."""
@@ -79,8 +94,8 @@ class FeatureSet:
     rows: Rows
     role: str
     source: str
-    fingerprint: str  # of shape, precision and values
-    n_constant: int  # features with one value throughout
+    row_hashes: Hashes  # (n,)
+    n_constant: int  # features with one value throughout; of a subset: throughout the whole set
     input_dtype: str  # before it was widened
 
     @classmethod
@@ -90,8 +105,8 @@ class FeatureSet:
             return replace(data, role=role)
         array, source = to_array(data, role)
         rows = Rows(_widen(_check_shape(array, role), role))
-        fingerprint, n_constant = _inspect(rows, role)
-        return cls(rows, role, source, fingerprint, n_constant, str(array.dtype))
+        row_hashes, n_constant = _inspect(rows, role)
+        return cls(rows, role, source, row_hashes, n_constant, str(array.dtype))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -106,20 +121,23 @@ class FeatureSet:
         """Precision that the values are kept in: ``"float32"`` or ``"float64"``."""
         return str(self.rows.array.dtype)
 
+    @property
+    def fingerprint(self) -> str:
+        """What shape, precision and values are known by."""
+        return Fingerprint.of(self.row_hashes).text(self.n_features, self.dtype)
+
     def select(self, indices: NDArray[np.intp]) -> Rows:
         """Return a lazy view of some of the rows."""
         return self.rows.select(indices)
 
     def subset(self, indices: NDArray[np.intp], label: str) -> Self:
         """Return some samples, in the order they stand in, as a set of their own."""
-        rows = self.select(np.sort(indices))
-        fingerprint, n_constant = _inspect(rows, self.role)
+        kept = np.sort(indices)
         return replace(
             self,
-            rows=rows,
+            rows=self.select(kept),
             source=f"{self.source}, {label}",
-            fingerprint=fingerprint,
-            n_constant=n_constant,
+            row_hashes=self.row_hashes[kept],
         )
 
 
@@ -136,16 +154,14 @@ def check_same_features(real: FeatureSet, generated: FeatureSet) -> None:
 def caveats(real: FeatureSet, generated: FeatureSet) -> list[str]:
     """Say what about the two sets makes their comparison doubtful, one sentence each."""
     found = []
-    dtype = np.promote_types(real.dtype, generated.dtype)
-    real_keys, generated_keys = (_row_keys(features.rows, dtype) for features in (real, generated))
-    for features, keys in ((real, real_keys), (generated, generated_keys)):
+    for features in (real, generated):
         n = len(features)
         if n < _FEW_SAMPLES:
             found.append(
                 f"{features.role} has only {n} samples; below {_FEW_SAMPLES} every estimate is "
                 "noisy and neighbour curves are biased upwards."
             )
-        n_repeated = n - len(np.unique(keys))
+        n_repeated = n - len(np.unique(features.row_hashes))
         if n_repeated >= max(2, _MANY_DUPLICATES * n):
             found.append(
                 f"{n_repeated} of the {n} rows of {features.role} repeat an earlier row exactly; "
@@ -156,12 +172,12 @@ def caveats(real: FeatureSet, generated: FeatureSet) -> list[str]:
                 f"{features.n_constant} of the {features.n_features} features of {features.role} "
                 "are constant; is the extractor saturated or the input padded?"
             )
-    if np.array_equal(real_keys, generated_keys):
+    if np.array_equal(real.row_hashes, generated.row_hashes):
         found.append(
             "real and generated are the same array; was one of the two passed twice by mistake?"
         )
     else:
-        n_shared = int(np.isin(generated_keys, real_keys).sum())
+        n_shared = int(np.isin(generated.row_hashes, real.row_hashes).sum())
         if n_shared:
             found.append(
                 f"{n_shared} of the {len(generated)} rows of generated are exact copies of rows of "
@@ -215,20 +231,21 @@ def _widen(array: NDArray[Any], role: str) -> FloatRows:
     return array.astype(target, copy=False)
 
 
-def _inspect(rows: Rows, role: str) -> tuple[str, int]:
-    """Read everything once: is it finite, its fingerprint, and how many columns are constant."""
+def _inspect(rows: Rows, role: str) -> tuple[Hashes, int]:
+    """Read everything once: is it finite, the rows' hashes, and how many columns are constant."""
     first = rows.tile(0, 1)[0]
     varies = np.zeros(rows.n_features, dtype=bool)
-    n_bad, first_bad, start = 0, -1, 0
-    digest = hashlib.sha256(f"{len(rows)}x{rows.n_features} {rows.array.dtype.name}".encode())
-    for tile in rows.tiles(_tile_rows(rows)):
+    hashes = np.empty(len(rows), np.uint64)
+    n_bad, first_bad, start, largest = 0, -1, 0, 0.0
+    for tile in rows.tiles(max(1, _TILE_BYTES // (8 * rows.n_features))):
         finite = np.isfinite(tile)
         if not finite.all():
             if n_bad == 0:
                 first_bad = start + int(np.argmin(finite.all(axis=1)))
             n_bad += int(np.count_nonzero(~finite))
         varies |= (tile != first).any(axis=0)
-        digest.update(np.ascontiguousarray(tile).view(np.uint8).data)
+        largest = max(largest, float(tile.max()), -float(tile.min()))
+        hashes[start : start + len(tile)] = hash_rows(tile)
         start += len(tile)
     if n_bad:
         values_are = "value that is" if n_bad == 1 else "values that are"
@@ -236,30 +253,9 @@ def _inspect(rows: Rows, role: str) -> tuple[str, int]:
             f"{role} holds {n_bad} {values_are} NaN or infinite, the first in row {first_bad}. "
             "Drop these rows or mend the extractor."
         )
-    _check_magnitude(rows, role)
-    return digest.hexdigest()[:32], int(np.count_nonzero(~varies))
-
-
-def _row_keys(rows: Rows, dtype: np.dtype[Any]) -> NDArray[np.int64]:
-    """A number for each row, equal where rows are equal (and else only by a freak of chance)."""
-    width = rows.n_features * dtype.itemsize
-    keys = []
-    for tile in rows.tiles(_tile_rows(rows)):
-        values = memoryview((tile.astype(dtype) + 0.0).tobytes())  # -0.0 and 0.0 are one value
-        keys += [hash(values[at : at + width]) for at in range(0, len(values), width)]
-    return np.array(keys, dtype=np.int64)
-
-
-def _tile_rows(rows: Rows) -> int:
-    return max(1, _TILE_BYTES // (8 * rows.n_features))
-
-
-def _check_magnitude(rows: Rows, role: str) -> None:
-    if rows.array.dtype == np.float32:
-        return
-    largest = max(float(np.abs(tile).max()) for tile in rows.tiles(_tile_rows(rows)))
     if largest > _LARGEST_MAGNITUDE:
         raise InputError(
             f"{role} holds values up to {largest:.3g}; above {_LARGEST_MAGNITUDE:g} squared "
             "distances overflow. Rescale the features."
         )
+    return hashes, int(np.count_nonzero(~varies))

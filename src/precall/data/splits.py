@@ -1,25 +1,13 @@
-"""Who fits the classifiers and who is evaluated by them (000 §3.2, "Splitting")."""
+"""Who fits the classifiers and who is evaluated by them (Sykes et al. 2024 §3.2)."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from precall.data.feature_sets import FeatureSet, Rows
 from precall.errors import InputError, check_integer
-
-__all__ = [
-    "CoinFlip",
-    "CrossFit",
-    "FitEval",
-    "Fold",
-    "HoldOut",
-    "NoSplit",
-    "RepeatedHoldOut",
-    "Split",
-    "as_split",
-]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,24 +26,28 @@ class Fold:
     generated: FitEval
 
 
-class Split(Protocol):
-    """How samples are divided. ``str(split)`` is its name in results."""
+class Split:
+    """How samples are divided, and what that allows. ``str(split)`` is its name in results."""
 
-    @property
-    def n_folds(self) -> int:
-        """Number of folds."""
-        ...
+    __slots__ = ()
+    judges_unseen: ClassVar[bool] = True
+    """Whether nobody is evaluated by a classifier that was fitted on it."""
+    is_single: ClassVar[bool] = False
+    """Whether one classifier judges all evaluated samples: then its errors are binomial."""
+    repeats_halves: ClassVar[bool] = False
+    """Whether folds are independent halves: the curve is the mean over them, and what differs
+    between them tells how uncertain it is. Else errors add up over the folds."""
 
     def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
         """Divide both sets, the same way for the same seed."""
-        ...
+        raise TypeError(f"{type(self).__name__} does not say how samples are divided")
 
 
 @dataclass(frozen=True, slots=True)
-class NoSplit:
+class NoSplit(Split):
     """Every sample both fits and is evaluated, as the scalar metrics of the field do."""
 
-    n_folds: ClassVar[int] = 1
+    judges_unseen: ClassVar[bool] = False
 
     def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
         """Return the one fold in which both sets play both roles."""
@@ -66,7 +58,7 @@ class NoSplit:
 
 
 @dataclass(frozen=True, slots=True)
-class HoldOut:
+class HoldOut(Split):
     """A single random split; the paper's choice at its default of one half.
 
     Parameters
@@ -75,8 +67,8 @@ class HoldOut:
         Share of each class that fits; the rest is evaluated.
     """
 
+    is_single: ClassVar[bool] = True
     fit_fraction: float = 0.5
-    n_folds: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         if not isinstance(self.fit_fraction, float) or not 0 < self.fit_fraction < 1:
@@ -100,21 +92,17 @@ class HoldOut:
 
 
 @dataclass(frozen=True, slots=True)
-class RepeatedHoldOut:
+class RepeatedHoldOut(Split):
     """Several independent splits into halves; the curve is the mean over them at equal λ.
 
     What differs between the splits, and within each, tells how uncertain the curve is.
     """
 
+    repeats_halves: ClassVar[bool] = True
     n_splits: int = 4
 
     def __post_init__(self) -> None:
         check_integer("n_splits", self.n_splits, 2)
-
-    @property
-    def n_folds(self) -> int:
-        """One a split."""
-        return int(self.n_splits)
 
     def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
         """Return one fold a split."""
@@ -126,14 +114,14 @@ class RepeatedHoldOut:
 
 
 @dataclass(frozen=True, slots=True)
-class CoinFlip:
-    """003's ``createTrainTest``: of each pair (X_i, Y_i) a fair coin says which one fits.
+class CoinFlip(Split):
+    """Of each pair (X_i, Y_i) a fair coin says which one fits (Simon et al. 2019, Algorithm 1).
 
     The other one is evaluated. Samples without a partner, where one class is larger, have a coin of
     their own.
     """
 
-    n_folds: ClassVar[int] = 1
+    is_single: ClassVar[bool] = True
 
     def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
         """Return the one fold that the coins decide on."""
@@ -154,7 +142,7 @@ class CoinFlip:
 
 
 @dataclass(frozen=True, slots=True)
-class CrossFit:
+class CrossFit(Split):
     """Each of ``n_folds`` parts is evaluated by classifiers fitted on the others.
 
     Every sample is evaluated exactly once, never by a classifier that has seen it.
@@ -189,7 +177,7 @@ def as_split(split: bool | float | Split | None) -> Split:
         return HoldOut() if split else NoSplit()
     if isinstance(split, float):
         return HoldOut(split)
-    if isinstance(split, NoSplit | HoldOut | RepeatedHoldOut | CoinFlip | CrossFit):
+    if isinstance(split, Split):
         return split
     raise InputError(
         f"split={split!r} is not a split; pass True (the paper's 50 %), False, a share to fit on "

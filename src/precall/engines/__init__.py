@@ -1,13 +1,6 @@
-"""Engines measure neighbour statistics; all of them return the same numbers."""
+"""Engines compare rows; all of them give the same answers."""
 
-from precall.engines.protocol import Engine, Progress, choose_engine, n_threads
-from precall.neighbors.radii import clipped_thresholds, soft_radius
+from precall.engines.choice import choose_engine
+from precall.engines.protocol import Engine, Session
 
-__all__ = [
-    "Engine",
-    "Progress",
-    "choose_engine",
-    "clipped_thresholds",
-    "n_threads",
-    "soft_radius",
-]
+__all__ = ["Engine", "Session", "choose_engine"]

@@ -1,112 +1,210 @@
-"""What an engine is, and how one is chosen."""
+"""What an engine is: a session over placed rows, and a handful of questions about them.
 
-import os
-from collections.abc import Callable
-from importlib import import_module
-from threading import Lock
-from typing import Protocol
+Questions know rows, balls and limits; no score, estimator, mean or median. ``reference.py`` defines
+the answers. Those of ``nearest``, ``kth``, ``count`` and ``relate`` are exact: every engine returns
+the same bits. Those of ``log_sums``, ``products`` and ``scatter`` serve estimates and are equal to
+rounding. No row is ever left out: a query that is among its references meets itself at distance 0.
+"""
 
-from precall.data.splits import FitEval
-from precall.errors import InputError
-from precall.neighbors.statistics import NeighborPlan, NeighborStatistics
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Protocol, Self
 
-__all__ = ["Engine", "Meter", "Progress", "choose_engine", "n_threads"]
+import numpy as np
+from numpy.typing import NDArray
 
-Progress = Callable[[int, int], None]  # called with the work done so far and the work in all
+from precall.data.feature_sets import Rows
+from precall.engines.answers import Counts, Floats, Nearest, Relation
+from precall.runtime.threads import in_threads, single_threaded_libraries
 
-_ENGINES = {"cpu": ("cpu.engine", "CpuEngine"), "reference": ("reference", "ReferenceEngine")}
-_BEST = "cpu"
-_THREADS_VARIABLE = "PRECALL_NUM_THREADS"
+Advance = Callable[[int], None]  # called with the number of pairs compared since the last call
 
-
-class Engine(Protocol):
-    """One method. ``reference.py`` defines its answers; every other engine is only faster."""
-
-    name: str
-
-    def measure(
-        self,
-        real: FitEval,
-        generated: FitEval,
-        plan: NeighborPlan,
-        *,
-        threads: int | None,
-        progress: Progress,
-    ) -> NeighborStatistics:
-        """Judge all evaluated samples by all fit samples.
-
-        Parameters
-        ----------
-        real, generated
-            The two classes of one fold.
-        plan
-            What to count.
-        threads
-            How many threads to use; ``None`` for one a core. Never changes the answer.
-        progress
-            Called now and then.
-        """
-        ...
+_ROWS_AT_A_TIME = 1024
+_COLUMNS_AT_A_TIME = 256
 
 
-def choose_engine(name: str | Engine, *, remembers: bool = False) -> Engine:
-    """Return the engine called ``name``; only ``"auto"`` chooses for the caller.
+@dataclass(frozen=True, slots=True, eq=False)
+class Neighbors:
+    """Asks how far the k-th nearest references are from each query."""
+
+    queries: Rows
+    references: tuple[Rows, ...]  # one class, or two, which are also asked about together
+    ks: Sequence[int]  # ascending
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Balls:
+    """Asks who is in whose ball. Thresholds are squared; a negative one lets nobody in."""
+
+    queries: Rows
+    references: Rows
+    around_queries: Floats  # (n_query_balls, n_queries)
+    around_references: Floats  # (n_reference_balls, n_references)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Meeting:
+    """Asks what both sides are to each other."""
+
+    balls: Balls
+    nearest: bool = False  # whether to find who is nearest
+    weights: Floats | None = None
+    # (n_ratios, n_queries) that references measure queries by; negative where one is left out
+    offset: float = 0.0  # added to squared distances in ratios
+
+    @property
+    def n_ratios(self) -> int:
+        """Number of ratios to find the largest of."""
+        return 0 if self.weights is None else len(self.weights)
+
+    @property
+    def wants_best(self) -> bool:
+        """Whether counting is not enough."""
+        return self.nearest or self.n_ratios > 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Limits:
+    """Asks how near references are to each query, as far as they are within some limits."""
+
+    queries: Rows
+    references: Rows
+    limits: Floats  # (n_limits,) distances, ascending
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operand:
+    """Rows around a centre, as products are taken of them."""
+
+    rows: Any  # (n, d) float32 or float64
+    norms: NDArray[Any]  # (n,) squared
+
+    def __len__(self) -> int:
+        return len(self.norms)
+
+
+class Session(ABC):
+    """Rows that were placed once, and the questions about them.
 
     Parameters
     ----------
-    remembers
-        Whether more measurements with the same real samples will follow.
+    threads
+        How many to use; never changes an answer.
+    advance
+        Called now and then with the number of pairs compared since the last call.
     """
-    if not isinstance(name, str) and hasattr(name, "measure"):
-        return name
-    if name == "auto":
-        name = _BEST
-    if not isinstance(name, str) or name not in _ENGINES:
-        known = ", ".join(repr(known) for known in ("auto", *_ENGINES))
-        raise InputError(f"engine={name!r} is unknown; choose from {known}.")
-    module, kind = _ENGINES[name]
-    make = getattr(import_module(f"precall.engines.{module}"), kind)
-    engine: Engine = make(remembers=True) if remembers and name == _BEST else make()
-    return engine
+
+    def __init__(self, threads: int, advance: Advance) -> None:
+        self.threads, self.advance = threads, advance
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:  # noqa: B027 - nothing to do for most
+        """Let go of whatever is held."""
+
+    def alone(self) -> Self:
+        """Return the same session for one of many threads: it will not start others."""
+        session = copy.copy(self)
+        session.threads = 1
+        return session
+
+    @abstractmethod
+    def place(self, *sets: Rows) -> None:
+        """Take over the arrays that these rows are stored in."""
+
+    @abstractmethod
+    def drop(self, *sets: Rows) -> None:
+        """Forget the arrays that these rows are stored in."""
+
+    @abstractmethod
+    def nearest(self, questions: Sequence[Neighbors]) -> list[list[Nearest]]:
+        """Return, by class of references, the max(ks) smallest squared distances of each query."""
+
+    def kth(self, questions: Sequence[Neighbors]) -> list[Floats]:
+        """Return squared distances to the k-th nearest, each (n_queries, n_classes, n_ks).
+
+        Of two classes: of the one, of the other and of both together, (n_queries, 3, n_ks); inf
+        where there are fewer references.
+        """
+        found = []
+        for question, classes in zip(questions, self.nearest(questions), strict=True):
+            together = [reduce(Nearest.merge, classes)] if len(classes) > 1 else []
+            kths = [nearest.kth(question.ks) for nearest in (*classes, *together)]
+            found.append(np.stack(kths, axis=1))
+        return found
+
+    @abstractmethod
+    def count(self, questions: Sequence[Balls]) -> list[Counts]:
+        """Count, for each query: each (n_queries, n_query_balls + n_reference_balls).
+
+        References in each of its balls, then references whose balls hold it.
+        """
+
+    @abstractmethod
+    def relate(self, questions: Sequence[Meeting]) -> list[Relation]:
+        """Tell both sides what they are to each other, in one pass over all pairs."""
+
+    @abstractmethod
+    def log_sums(self, questions: Sequence[Limits], floor: float) -> list[Floats]:
+        """Sum log(distance / limit) over references within each limit: each (n_limits, n_queries).
+
+        -inf where a reference is at distance 0. What is below ``floor`` may be any such number.
+        """
+
+    def operand(
+        self, rows: Rows, center: Floats, dtype: type[np.floating], exponent: int = 0
+    ) -> Operand:
+        """Return rows, placed or not, less ``center`` and over 2**exponent, to take products of."""
+        dense = np.empty((len(rows), rows.n_features), dtype)
+        for start in range(0, len(rows), _ROWS_AT_A_TIME):
+            tile = rows.tile(start, start + _ROWS_AT_A_TIME) - center
+            dense[start : start + len(tile)] = np.ldexp(tile, -exponent) if exponent else tile
+        return Operand(dense, np.einsum("ij,ij->i", dense, dense))
+
+    def products(
+        self,
+        left: Operand,
+        part: slice,
+        right: Operand,
+        right_part: slice = slice(None),
+        out: NDArray[Any] | None = None,
+    ) -> NDArray[Any]:
+        """Return inner products of a part of ``left`` with one of ``right``; from any thread."""
+        return np.asarray(np.matmul(left.rows[part], right.rows[right_part].T, out=out))
+
+    def scatter(self, rows: Rows, center: Floats) -> Floats:
+        """Sum the outer products of all rows less ``center``: (d, d)."""
+        d = rows.n_features
+        total = np.zeros((d, d))
+        starts = range(0, d, _COLUMNS_AT_A_TIME)
+        blocks = [(i, j) for i in starts for j in starts if i <= j]
+        for tile in rows.tiles(_ROWS_AT_A_TIME):
+            centered = tile - center
+
+            def add(block: tuple[int, int], centered: Floats = centered) -> None:
+                i, j = (slice(start, start + _COLUMNS_AT_A_TIME) for start in block)
+                total[i, j] += centered[:, i].T @ centered[:, j]
+
+            with single_threaded_libraries():
+                in_threads(add, blocks, self.threads)
+        return np.asarray(np.triu(total) + np.triu(total, 1).T)
 
 
-def n_threads(threads: int | None) -> int:
-    """Settle the number of threads: the argument, the environment, or one a core."""
-    if threads is not None:
-        return threads
-    variable = os.environ.get(_THREADS_VARIABLE, "")
-    if variable and not (variable.isascii() and variable.isdigit() and int(variable) > 0):
-        raise InputError(f"{_THREADS_VARIABLE} must be a positive integer; got {variable!r}.")
-    if variable:
-        return int(variable)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+class Engine(Protocol):
+    """Opens sessions. All engines give the same answers; some are only faster."""
 
+    @property
+    def name(self) -> str:
+        """Name in results."""
+        ...
 
-class Meter:
-    """Knows how much work a plan is, and turns pairs compared into calls of ``progress``."""
-
-    def __init__(self, real: FitEval, generated: FitEval, plan: NeighborPlan, progress: Progress):
-        if plan.cross and any(side.fit is not side.evaluated for side in (real, generated)):
-            raise ValueError("balls between the classes are only defined without a split")
-        n_fit = len(real.fit) + len(generated.fit)
-        n_eval = len(real.evaluated) + len(generated.evaluated)
-        self._total = n_eval * n_fit * (bool(plan.reach_ks) + bool(plan.requests))
-        if plan.radius_ks:
-            self._total += len(real.fit) ** 2 + len(generated.fit) ** 2
-        if plan.cross:
-            n_sweeps = 1 + 2 * bool(plan.cross.soft_ks)
-            self._total += n_sweeps * len(real.fit) * len(generated.fit)
-            self._total += len(real.fit) ** 2 * bool(plan.cross.clipped_ks)
-        self._done = 0
-        self._progress = progress
-        self._lock = Lock()
-
-    def advance(self, n_pairs: int) -> None:
-        """Report that this many more pairs were compared."""
-        if n_pairs == 0:
-            return
-        with self._lock:
-            self._done += n_pairs
-            self._progress(self._done, self._total)
+    def open(self, threads: int, advance: Advance) -> Session:
+        """Return a session that holds no rows yet."""
+        ...

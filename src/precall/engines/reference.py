@@ -1,45 +1,16 @@
-"""The executable definition of every neighbour statistic: float64, direct differences, one thread.
+"""The executable definition of every answer: float64, direct differences, one thread.
 
-Two sweeps. The first finds how far balls reach, the second counts who is inside. Memory is
-O(tile · n), never O(n · m).
+Memory is O(tile · n), never O(n · m).
 """
 
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from functools import reduce
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from precall.data.feature_sets import Rows
-from precall.data.splits import FitEval
-from precall.engines.protocol import Meter, Progress
-from precall.neighbors.radii import (
-    clipped_thresholds,
-    is_realism_candidate,
-    mean_radius,
-    soft_radius,
-)
-from precall.neighbors.statistics import (
-    Ball,
-    CrossPlan,
-    CrossStatistics,
-    Nearest,
-    NearestOther,
-    NeighborPlan,
-    NeighborStatistics,
-    Request,
-    concat_each,
-)
-
-__all__ = ["ReferenceEngine", "squared_distances"]
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
-Radii = dict[int, Floats]  # k -> (n_references,) squared radius of each reference's own ball
-
-_QUERY_TILE = 64
-_REFERENCE_TILE = 1024
+from precall.engines.answers import NOBODY, Counts, Floats, Met, Nearest, Relation
+from precall.engines.protocol import Advance, Balls, Limits, Meeting, Neighbors, Session
 
 
 def squared_distances(queries: Floats, references: Floats) -> Floats:
@@ -69,203 +40,134 @@ def squared_distances(queries: Floats, references: Floats) -> Floats:
 
 
 class ReferenceEngine:
-    """Short, slow and obviously right."""
+    """Short, slow and obviously right.
+
+    Parameters
+    ----------
+    query_tile, reference_tile
+        Rows that are compared at a time. Changes no number.
+    """
 
     name = "reference"
 
-    def __init__(
-        self, query_tile: int = _QUERY_TILE, reference_tile: int = _REFERENCE_TILE
-    ) -> None:
-        self.query_tile = query_tile
-        self.reference_tile = reference_tile
+    def __init__(self, query_tile: int = 64, reference_tile: int = 1024) -> None:
+        self.tiles = query_tile, reference_tile
 
-    def measure(
-        self,
-        real: FitEval,
-        generated: FitEval,
-        plan: NeighborPlan,
-        *,
-        threads: int | None,
-        progress: Progress,
-    ) -> NeighborStatistics:
-        """See :meth:`precall.engines.Engine.measure`; ``threads`` is ignored."""
-        meter = Meter(real, generated, plan, progress)
-        references = (real.fit, generated.fit)
-        radii = [self._own_radii(rows, plan.radius_ks, meter) for rows in references]
-        parts = []
-        for c, queries in enumerate((real.evaluated, generated.evaluated)):
-            for start in range(0, len(queries), self.query_tile):
-                tile = queries.tile(start, start + self.query_tile).astype(np.float64)
-                labels = np.full(len(tile), c == 0)
-                reach = self._reach(tile, references, plan, meter)
-                over_classes = [
-                    NeighborStatistics(
-                        labels,
-                        self._count(tile, references[other], radii[other], other, reach, plan),
-                        reach,
-                    )
-                    for other in (0, 1)
-                ]
-                meter.advance(len(tile) * sum(map(len, references)) * bool(plan.requests))
-                parts.append(reduce(NeighborStatistics.merge, over_classes))
-        found = NeighborStatistics.concat(parts)
-        if plan.cross is None:
-            return found
-        cross = self._cross(references, radii, plan.cross, meter)
-        return replace(found, cross=cross)
-
-    def _nearest(self, queries: Floats, references: Rows, depth: int) -> Nearest:
-        """Merge the nearest references over tiles of them."""
-        nearest = Nearest.none(len(queries), depth)
-        for tile in references.tiles(self.reference_tile):
-            squared = squared_distances(queries, tile.astype(np.float64))
-            nearest = nearest.merge(Nearest.among(squared, depth))
-        return nearest
-
-    def _own_radii(self, rows: Rows, ks: tuple[int, ...], meter: Meter) -> Radii:
-        """Squared distance of every reference to its k-th neighbour in its class, less itself.
-
-        A point is among its own class at distance 0, so that neighbour is the (k + 1)-th nearest.
-        """
-        if not ks:
-            return {}
-        found: list[list[Floats]] = []
-        for tile in rows.tiles(self.query_tile):
-            nearest = self._nearest(tile.astype(np.float64), rows, max(ks) + 1)
-            found.append([nearest.kth(k + 1) for k in ks])
-            meter.advance(len(tile) * len(rows))
-        return {
-            k: np.concatenate(part) for k, part in zip(ks, zip(*found, strict=True), strict=True)
-        }
-
-    def _reach(
-        self,
-        queries: Floats,
-        references: tuple[Rows, Rows],
-        plan: NeighborPlan,
-        meter: Meter,
-    ) -> dict[Request, Floats]:
-        """Squared radius around each query, for each ball that is centred on it: (q, 2)."""
-        if not plan.reach_ks:
-            return {}
-        depth = max(plan.reach_ks)
-        real, generated = (self._nearest(queries, rows, depth) for rows in references)
-        union = real.merge(generated)
-        meter.advance(len(queries) * sum(map(len, references)))
-        reach: dict[Request, Floats] = {}
-        for ball, k in plan.requests:
-            if ball is Ball.OPPOSITE:
-                reach[ball, k] = np.stack([generated.kth(k), real.kth(k)], axis=1)
-            elif ball is Ball.UNION:
-                reach[ball, k] = np.stack([union.kth(k), union.kth(k)], axis=1)
-        return reach
-
-    def _count(
-        self,
-        queries: Floats,
-        references: Rows,
-        radii: Radii,
-        c: int,
-        reach: dict[Request, Floats],
-        plan: NeighborPlan,
-    ) -> dict[Request, Counts]:
-        """Count the references of class ``c`` near each query; the other column stays 0."""
-        counts = {request: np.zeros((len(queries), 2), np.int64) for request in plan.requests}
-        if not counts:
-            return counts
-        mean = {k: mean_radius(radii[k]) for k in plan.ks(Ball.MEAN)}
-        for start in range(0, len(references), self.reference_tile):
-            tile = references.tile(start, start + self.reference_tile).astype(np.float64)
-            squared = squared_distances(queries, tile)
-            for (ball, k), count in counts.items():
-                if ball is Ball.REFERENCE:
-                    inside = squared <= radii[k][start : start + len(tile)]
-                elif ball is Ball.MEAN:
-                    inside = np.sqrt(squared) <= mean[k]
-                else:
-                    inside = squared <= reach[ball, k][:, c, None]
-                count[:, c] += np.count_nonzero(inside, axis=1)
-        return counts
-
-    def _cross(
-        self, classes: tuple[Rows, Rows], radii: list[Radii], plan: CrossPlan, meter: Meter
-    ) -> CrossStatistics:
-        """Find what each sample is to the other class."""
-        tiles = [
-            self._cross_tile(c, start, classes, radii, plan, meter)
-            for c in (0, 1)
-            for start in range(0, len(classes[c]), self.query_tile)
-        ]
-        counts, place, squared, holds, realism, soft, clipped = zip(*tiles, strict=True)
-        nearest = NearestOther(np.concatenate(place), np.concatenate(squared), concat_each(holds))
-        return CrossStatistics(
-            concat_each([{k: of_class[k] for k in sorted(plan.radius_ks)} for of_class in radii]),
-            concat_each(counts),
-            nearest if plan.nearest else None,
-            concat_each(realism),
-            concat_each(soft),
-            concat_each(clipped),
-        )
-
-    def _cross_tile(
-        self,
-        c: int,
-        start: int,
-        classes: tuple[Rows, Rows],
-        radii: list[Radii],
-        plan: CrossPlan,
-        meter: Meter,
-    ) -> tuple[Any, ...]:
-        """Counts, nearest, realism, soft cover and clipped balls of a tile of class ``c``."""
-        tile = classes[c].tile(start, start + self.query_tile).astype(np.float64)
-        others, part = classes[1 - c], slice(start, start + len(tile))
-        squared = self._to_all(tile, others)
-        own = {k: plan.tie_rule.thresholds(radii[c][k][part]) for k in sorted(plan.ks)}
-        of_others = {k: plan.tie_rule.thresholds(radii[1 - c][k]) for k in sorted(plan.ks)}
-        held = {k: squared <= of_others[k] for k in of_others}
-        holds = {k: squared <= own[k][:, None] for k in own}
-        is_nearest = squared == squared.min(axis=1, keepdims=True)
-        meter.advance(len(tile) * len(others) * ((c == 0) + bool(plan.soft_ks)))
-        to_real = squared
-        if c == 0 and plan.clipped_ks:
-            to_real = self._to_all(tile, classes[0])
-            meter.advance(len(tile) * len(classes[0]))
-        return (
-            {k: np.stack([held[k].sum(axis=1), holds[k].sum(axis=1)], axis=1) for k in held},
-            is_nearest.argmax(axis=1),
-            squared.min(axis=1),
-            {k: (held[k] & is_nearest).any(axis=1) for k in held},
-            {
-                k: _squared_realism(squared + plan.realism_offset, radii[0][k])
-                if c == 1
-                else np.full(len(tile), np.nan)
-                for k in sorted(plan.realism_ks)
-            },
-            {k: _soft(squared, soft_radius(radii[1 - c][k])) for k in sorted(plan.soft_ks)},
-            {
-                k: (to_real <= clipped_thresholds(radii[0][k])).sum(axis=1) - (c == 0)
-                for k in sorted(plan.clipped_ks)
-            },  # a real sample's own ball does not count
-        )
-
-    def _to_all(self, tile: Floats, references: Rows) -> Floats:
-        parts = references.tiles(self.reference_tile)
-        return np.concatenate([squared_distances(tile, p.astype(np.float64)) for p in parts], 1)
+    def open(self, threads: int, advance: Advance) -> "ReferenceSession":
+        """Return a session; it works in one thread."""
+        return ReferenceSession(advance, *self.tiles)
 
 
-def _squared_realism(squared: Floats, squared_radii: Floats) -> Floats:
-    """Largest ratio over the references, those with large radii left out."""
-    kept = is_realism_candidate(squared_radii)
-    squared, squared_radii = squared[:, kept], squared_radii[kept]
+class ReferenceSession(Session):
+    """Answers tile by tile, and merges."""
+
+    def __init__(self, advance: Advance, query_tile: int, reference_tile: int) -> None:
+        super().__init__(1, advance)
+        self.query_tile, self.reference_tile = query_tile, reference_tile
+
+    def place(self, *sets: Rows) -> None:
+        """Rows are read where they are."""
+
+    def drop(self, *sets: Rows) -> None:
+        """Nothing is held."""
+
+    def _slices(self, rows: Rows, size: int) -> list[slice]:
+        return [slice(start, start + size) for start in range(0, len(rows), size)]
+
+    def _squared(self, queries: Rows, q: slice, references: Rows) -> Iterator[tuple[slice, Floats]]:
+        """Yield tiles of references with their squared distances to some queries."""
+        left = queries.tile(q.start, q.stop).astype(np.float64)
+        for r in self._slices(references, self.reference_tile):
+            right = references.tile(r.start, r.stop).astype(np.float64)
+            yield r, squared_distances(left, right)
+        self.advance(len(left) * len(references))
+
+    def nearest(self, questions: Sequence[Neighbors]) -> list[list[Nearest]]:
+        """See :meth:`Session.nearest`."""
+
+        def among(queries: Rows, references: Rows, depth: int) -> Nearest:
+            found = []
+            for q in self._slices(queries, self.query_tile):
+                tiles = (Nearest.among(d, depth) for _, d in self._squared(queries, q, references))
+                found.append(reduce(Nearest.merge, tiles).squared)
+            return Nearest(np.concatenate(found))
+
+        return [[among(q.queries, rows, max(q.ks)) for rows in q.references] for q in questions]
+
+    def count(self, questions: Sequence[Balls]) -> list[Counts]:
+        """See :meth:`Session.count`."""
+        found = []
+        for balls in questions:
+            n_own, n_others = len(balls.around_queries), len(balls.around_references)
+            counts = np.zeros((len(balls.queries), n_own + n_others), np.int64)
+            for q in self._slices(balls.queries, self.query_tile):
+                for r, squared in self._squared(balls.queries, q, balls.references):
+                    own = squared <= balls.around_queries[:, q, None]
+                    others = squared <= balls.around_references[:, None, r]
+                    counts[q] += np.concatenate([own, others]).sum(axis=2).T
+            found.append(counts)
+        return found
+
+    def relate(self, questions: Sequence[Meeting]) -> list[Relation]:
+        """See :meth:`Session.relate`."""
+        found = []
+        for meeting in questions:
+            balls, parts = meeting.balls, []
+            for q in self._slices(balls.queries, self.query_tile):
+                tiles = self._squared(balls.queries, q, balls.references)
+                relations = [_relation(meeting, squared, q, r) for r, squared in tiles]
+                parts.append(Relation.over_references(relations))
+            found.append(Relation.over_queries(parts))
+        return found
+
+    def log_sums(self, questions: Sequence[Limits], floor: float) -> list[Floats]:
+        """See :meth:`Session.log_sums`."""
+        found = []
+        for question in questions:
+            sums = np.zeros((len(question.limits), len(question.queries)))
+            for q in self._slices(question.queries, self.query_tile):
+                for _, squared in self._squared(question.queries, q, question.references):
+                    for total, limit in zip(sums, question.limits, strict=True):
+                        with np.errstate(divide="ignore"):
+                            logs = np.log(np.sqrt(squared) / limit if limit else np.sign(squared))
+                        total[q] += np.minimum(logs, 0.0).sum(axis=1)
+            found.append(sums)
+        return found
+
+
+def _relation(meeting: Meeting, squared: Floats, q: slice, r: slice) -> Relation:
+    """What the queries and the references of one tile are to each other."""
+    balls = meeting.balls
+    in_query = squared <= balls.around_queries[:, q, None]  # (n_query_balls, q, r)
+    in_reference = squared <= balls.around_references[:, None, r]
+    weights = np.empty((0, len(squared))) if meeting.weights is None else meeting.weights[:, q]
+    ratios = [_ratios(weight, squared + meeting.offset).max(axis=0) for weight in weights]
+    stored = balls.queries.stored[q], balls.references.stored[r]
+    return Relation(
+        _met(in_query, in_reference, squared, stored[1], [], meeting),
+        _met(
+            in_reference.transpose(0, 2, 1), in_query.transpose(0, 2, 1), squared.T, stored[0],
+            ratios, meeting,
+        ),
+    )  # fmt: skip
+
+
+def _met(
+    own: np.ndarray, others: np.ndarray, squared: Floats, stored: np.ndarray,
+    ratios: list[Floats], meeting: Meeting,
+) -> Met:  # fmt: skip
+    n = len(squared)
+    least = squared.min(axis=1) if meeting.wants_best else np.full(n, np.inf)
+    is_nearest = squared == least[:, None]
+    nearest = np.where(is_nearest, stored, NOBODY).min(axis=1)
+    held = (others & is_nearest).any(axis=2).T
+    ratio = np.stack(ratios, axis=1) if ratios else np.zeros((n, 0))
+    return Met(own.sum(axis=2).T, others.sum(axis=2).T, nearest, least, held, ratio)
+
+
+def _ratios(weights: Floats, squared: Floats) -> Floats:
+    """Weight over squared distance; 1 where both are 0, 0 where a weight is left out."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = squared_radii / squared
-    both_zero = (squared == 0) & (squared_radii == 0)
-    return np.asarray(np.where(both_zero, 1.0, ratios).max(axis=1))
-
-
-def _soft(squared: Floats, radius: float) -> Floats:
-    """1 − ∏ min(1, d/R), multiplied in the order of the references."""
-    missed = np.ones(len(squared))
-    for column in np.sqrt(squared).T:
-        missed *= np.where(column < radius, column / radius if radius else 0.0, column > 0)
-    return 1.0 - missed
+        ratios = weights[:, None] / squared
+    both_zero = (squared == 0) & (weights[:, None] == 0)
+    return np.where(weights[:, None] < 0, 0.0, np.where(both_zero, 1.0, ratios))

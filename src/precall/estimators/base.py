@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from precall.curves.evidence import Evidence
 from precall.data.splits import Fold
 from precall.errors import InputError
-from precall.neighbors.statistics import Ball, NeighborPlan, NeighborStatistics
+from precall.neighbors.plan import Ball, NeighborPlan
+from precall.neighbors.statistics import NeighborStatistics
 
 __all__ = ["Estimator", "FeatureEstimator", "NeighborEstimator", "Task"]
 

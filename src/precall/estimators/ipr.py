@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from precall.estimators.base import NeighborEstimator
-from precall.neighbors.statistics import Ball
+from precall.neighbors.plan import Ball
 
 __all__ = ["IPR"]
 

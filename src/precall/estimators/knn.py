@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from precall.curves.evidence import Evidence
 from precall.estimators.base import NeighborEstimator
-from precall.neighbors.statistics import Ball
+from precall.neighbors.plan import Ball
 
 __all__ = ["KNN"]
 

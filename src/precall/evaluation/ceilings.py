@@ -1,51 +1,47 @@
 """What a perfect generator would score: real samples in the place of generated ones."""
 
-from dataclasses import replace
+from contextlib import nullcontext
 
 import numpy as np
 
 from precall.data.feature_sets import FeatureSet
-from precall.engines import Progress
 from precall.errors import InputError
-from precall.evaluation.job import Job
-from precall.evaluation.weighing import Sets
-from precall.results.evaluation import Evaluation
-from precall.scores.records import Ceiling
-
-__all__ = ["with_ceiling"]
+from precall.evaluation.evidence_pool import Sets
+from precall.evaluation.settings import Settings
+from precall.evaluation.workbench import Workbench
+from precall.scores import Ceiling, SamplePair
 
 
-def with_ceiling(
-    result: Evaluation, job: Job, sets: Sets, held_out: FeatureSet | None, progress: Progress
-) -> Evaluation:
-    """Add to each score what real samples reach.
+def find_ceilings(
+    settings: Settings, sets: Sets, held_out: FeatureSet | None, bench: Workbench
+) -> dict[str, Ceiling]:
+    """Find for each score what real samples reach, and what generated ones reach at that size.
 
-    Half of real against the other half, or other real samples against real.
-
-    Parameters
-    ----------
-    held_out
-        Other real samples; ``None`` to halve real.
+    Half of real against the other half, or held-out samples against real.
     """
     real, generated = sets
-    rng = np.random.default_rng((job.seed, 4))
-    if held_out is None:
-        order = rng.permutation(len(real))
-        first, second = np.array_split(order, 2)
-        reference = real.subset(np.sort(first), "first half")
-        perfect = real.subset(np.sort(second), "second half")
-    else:
-        reference, perfect = real, held_out
+    rng = np.random.default_rng((settings.seed, 4))
+    reference, perfect = real, held_out
+    if perfect is None:
+        first, second = np.array_split(rng.permutation(len(real)), 2)
+        reference, perfect = (real.subset(half, "half") for half in (first, second))
     m = min(len(perfect), len(generated))
     if m < 2:
         raise InputError("a ceiling needs at least 4 real samples, or 2 held-out ones.")
     found = []
-    for features in (perfect, generated):
-        chosen = np.sort(rng.choice(len(features), m, replace=False))
-        found.append(job.score_only((reference, features.subset(chosen, "subset"))))
-        progress(len(found), 2)
-    scores = dict(result.scores)
-    for name in scores.keys() & found[0].keys():
-        ceiling = Ceiling(found[0][name].value, found[1][name].value, len(reference), m)
-        scores[name] = replace(scores[name], ceiling=ceiling)
-    return replace(result, scores=scores)
+    with bench.placed(held_out) if held_out is not None else nullcontext():
+        for features in (perfect, generated):
+            chosen = rng.choice(len(features), m, replace=False)
+            found.append(_scores(settings, (reference, features.subset(chosen, "subset")), bench))
+    return {
+        name: Ceiling(found[0][name], found[1][name], len(reference), m)
+        for name in found[0].keys() & found[1].keys()
+    }
+
+
+def _scores(settings: Settings, sets: Sets, bench: Workbench) -> dict[str, float]:
+    """Score other sets, without curves or intervals."""
+    asked = settings.asked_of_all(sets)
+    (found,) = bench.measure([asked], "finding the ceiling")
+    pair = SamplePair(found.cross, sets, bench.session, settings.seed)
+    return {r.name: r.measure(pair).value for r in settings.possible_scores(sets)}

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from precall.data.feature_sets import FeatureSet
-from precall.engines import choose_engine
 from precall.errors import InputError
-from precall.evaluation.evaluate import evaluate
+from precall.evaluation.flow import evaluate_sets
+from precall.evaluation.settings import Settings
+from precall.evaluation.workbench import open_workbench
 from precall.results.evaluation import FORMAT_VERSION, Evaluation
 from precall.results.json_format import parse, read_finite
 from precall.runtime.output_files import write_text
@@ -239,20 +240,19 @@ def compare(
     call = python_call(compare, locals())
     sets = _as_models(models, subsample=subsample, seed=seed)
     reference = FeatureSet.of(real, "real")
-    # What concerns real samples alone is measured once.
-    options = {"intervals": True, "engine": choose_engine(engine, remembers=True), **options}
-    results = {
-        name: _called(evaluate(reference, generated, seed=seed, **options), call)
-        for name, generated in sets.items()
-    }
+    threads, progress = options.pop("threads", None), options.pop("progress", False)
+    settings = Settings.of(seed=seed, **{"intervals": True, **options})
+    results = {}
+    with open_workbench(engine, threads=threads, progress=progress) as bench:
+        bench.session.place(reference.rows)  # what concerns real samples alone is measured once
+        for name, generated in sets.items():
+            generated = replace(generated, role="generated")
+            with bench.placed(generated):
+                results[name] = evaluate_sets(settings, (reference, generated), bench, call)
     differences: list[Difference] = []
     for first, second in combinations(results, 2):
         differences += _differences(first, results[first], second, results[second])
     return Comparison(results, tuple(differences))
-
-
-def _called(result: Evaluation, call: str) -> Evaluation:
-    return replace(result, protocol=replace(result.protocol, call=call))
 
 
 def _as_models(

@@ -1,28 +1,19 @@
 """evaluate(): the whole road from two sets of samples to a result."""
 
-import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, Self
+from collections.abc import Sequence
+from typing import Literal
 
-from precall.data.feature_sets import FeatureSet, caveats, check_same_features
-from precall.data.labels import Labels
-from precall.data.splits import CrossFit, RepeatedHoldOut, Split, as_split
-from precall.engines import Engine, Progress, choose_engine
-from precall.errors import InputError, PrecallWarning, check_integer
-from precall.estimators import NEIGHBOR_ESTIMATORS, Estimator, as_estimator
-from precall.evaluation.ceilings import with_ceiling
-from precall.evaluation.job import Job
-from precall.evaluation.weighing import Sets
-from precall.findings.modes import find_modes
+from precall.data.feature_sets import FeatureSet
+from precall.data.splits import Split
+from precall.engines import Engine
+from precall.errors import check_integer
+from precall.estimators import NEIGHBOR_ESTIMATORS, Estimator
+from precall.evaluation.flow import evaluate_sets
+from precall.evaluation.settings import Settings
+from precall.evaluation.workbench import open_workbench
 from precall.results.evaluation import Evaluation
-from precall.results.sample_size import wide_intervals
-from precall.runtime.progress import progress_bar
 from precall.runtime.written_calls import python_call
-from precall.scores.conventions import as_convention
-from precall.scores.records import as_score_requests
-
-__all__ = ["evaluate"]
+from precall.scores import Metric
 
 
 def evaluate(
@@ -30,7 +21,7 @@ def evaluate(
     generated: object,
     *,
     estimators: Sequence[str | Estimator] = tuple(NEIGHBOR_ESTIMATORS),
-    scores: Sequence[str] | str | None = None,
+    scores: Sequence[str | Metric] | str | None = None,
     score_k: int | Sequence[int] | None = None,
     split: bool | float | Split | Literal["auto"] | None = "auto",
     seed: int = 0,
@@ -58,15 +49,16 @@ def evaluate(
         ``precall.Trained("forest")``. Names stand for the defaults, ``k="sqrt"`` among them. By
         default the four that look at neighbours; in many dimensions add the classifier.
     scores
-        Names of scalar scores, ``"all"``, or ``()`` for none. By default precision, recall,
-        density, coverage and the two covers, or what the chosen convention's program prints.
+        Names of scalar scores, objects such as ``precall.Metric(...)``, ``"all"``, or ``()`` for
+        none. By default precision, recall, density, coverage and the two covers, or what the
+        chosen convention's program prints.
     score_k
         Number of neighbours of the scores, or several; by default each score's own.
     split
         Who fits the classifiers and who is evaluated by them: ``"auto"`` is ``CrossFit(2)``, which
         uses every sample on both sides, never at once, and with intervals ``RepeatedHoldOut(4)``;
         ``True`` is the paper's single 50 % split, a float another share to fit on,
-        ``precall.CoinFlip()`` the pairs of 003, ``False`` no split at all.
+        ``precall.CoinFlip()`` the pairs of Simon et al. 2019, ``False`` no split at all.
     seed
         Of all chance: the split, trained classifiers, the subsets of ``kernel_distance``.
     engine
@@ -111,120 +103,23 @@ def evaluate(
     (0.807, 0.981)
     """
     call = python_call(evaluate, locals())
-    check_integer("seed", seed, 0)
     if threads is not None:
         check_integer("threads", threads, 1)
-    chosen = as_convention(convention)
-    job = Job(
-        _as_estimators(estimators),
-        as_score_requests(scores, score_k, chosen),
-        scores is not None,
-        _as_split(split, intervals=intervals),
-        int(seed),
-        choose_engine(engine),
-        chosen,
-        _as_confidence(confidence) if intervals else None,
-        threads,
-        call,
+    settings = Settings.of(
+        estimators=estimators,
+        scores=scores,
+        score_k=score_k,
+        split=split,
+        seed=seed,
+        convention=convention,
+        labels_real=labels_real,
+        labels_generated=labels_generated,
+        intervals=intervals,
+        confidence=confidence,
+        ceiling=ceiling,
+        modes=modes,
     )
-    sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
-    check_same_features(*sets)
-    beside = _Beside.of(ceiling if job.scores else False, modes, _as_confidence(confidence), sets)
-    labels = Labels.of(labels_real, labels_generated, sets)
-    subsets = {label: labels.select(label, sets) for label in labels.classes()}
-    evaluated = {label: subset for label, subset in subsets.items() if subset is not None}
-    job.check(sets)
-
-    n_parts = job.n_parts * (1 + len(evaluated)) + beside.n_parts
-    with progress_bar(n_parts, shown=progress) as next_progress:
-        result = beside.add_to(job.run(sets, next_progress), job, sets, next_progress)
-        classes, skipped = _run_classes(job, evaluated, next_progress)
-    one_sided = [
-        f"class {label!r} is not evaluated: only one side has it."
-        for label, subset in subsets.items()
-        if subset is None
-    ]
-    wide = wide_intervals(result.scores, sets)
-    doubts = (*caveats(*sets), *job.caveats(sets), *wide, *one_sided, *skipped)
-    for text in doubts:
-        warnings.warn(text, PrecallWarning, stacklevel=2)
-    shares = {label: labels.share(label) for label in subsets}
-    return replace(result, warnings=doubts, classes=classes, class_shares=shares)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Beside:
-    """What is wanted beside curves and scores."""
-
-    ceiling: bool
-    held_out: FeatureSet | None  # for the ceiling; None to halve real
-    modes: int | Literal["auto"] | None
-    confidence: float
-
-    @classmethod
-    def of(
-        cls, ceiling: object, modes: int | Literal["auto"] | None, confidence: float, sets: Sets
-    ) -> Self:
-        """Check what is wanted before any work is done."""
-        if modes is not None and modes != "auto":
-            check_integer("modes", modes, 2)
-        wanted = ceiling is not False and ceiling is not None
-        held_out = None if ceiling is True or not wanted else FeatureSet.of(ceiling, "ceiling")
-        if held_out is not None:
-            check_same_features(sets[0], held_out)
-        return cls(wanted, held_out, modes, confidence)
-
-    @property
-    def n_parts(self) -> int:
-        """Parts that progress is reported in."""
-        return self.ceiling + (self.modes is not None)
-
-    def add_to(
-        self, result: Evaluation, job: Job, sets: Sets, next_progress: Callable[[], Progress]
-    ) -> Evaluation:
-        """Measure it."""
-        if self.ceiling:
-            result = with_ceiling(result, job, sets, self.held_out, next_progress())
-        if self.modes is not None:
-            modes = find_modes(*sets, n_modes=self.modes, confidence=self.confidence, seed=job.seed)
-            result = replace(result, modes=modes)
-            next_progress()(1, 1)
-        return result
-
-
-def _run_classes(
-    job: Job, subsets: dict[str, Sets], next_progress: Callable[[], Progress]
-) -> tuple[dict[str, Evaluation], list[str]]:
-    """Evaluate class by class; say which classes, or scores of them, there is too little for."""
-    classes: dict[str, Evaluation] = {}
-    skipped: list[str] = []
-    for label, subset in subsets.items():
-        try:
-            job.check(subset)
-        except InputError as error:
-            skipped.append(f"class {label!r} is not evaluated: {error}")
-            continue
-        found = tuple(job.caveats(subset))
-        skipped += [f"class {label!r}: {text}" for text in found]
-        classes[label] = replace(job.run(subset, next_progress), samples=None, warnings=found)
-    return classes, skipped
-
-
-def _as_split(split: bool | float | Split | str | None, *, intervals: bool) -> Split:
-    if isinstance(split, str) and split == "auto":
-        return RepeatedHoldOut() if intervals else CrossFit(2)
-    return as_split(split)  # type: ignore[arg-type]
-
-
-def _as_confidence(confidence: float) -> float:
-    if not isinstance(confidence, float) or not 0.5 <= confidence < 1:
-        raise InputError(f"confidence must lie between 0.5 and 1; got {confidence!r}.")
-    return confidence
-
-
-def _as_estimators(estimators: Sequence[str | Estimator]) -> list[Estimator]:
-    if isinstance(estimators, str) or not isinstance(estimators, Sequence):
-        raise InputError(
-            f"estimators must be a list of names or estimator objects; got {estimators!r}."
-        )
-    return [as_estimator(estimator) for estimator in estimators]
+    with open_workbench(engine, threads=threads, progress=progress) as bench:
+        sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
+        with bench.placed(*sets):
+            return evaluate_sets(settings, sets, bench, call)

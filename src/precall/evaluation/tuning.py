@@ -1,4 +1,4 @@
-"""Neighbour counts chosen by cross-validation within the fit samples (000 §5.2)."""
+"""Neighbour counts chosen by cross-validation within the fit samples (Sykes et al. 2024 §5.2)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,11 +8,10 @@ import numpy as np
 from precall.curves.error_rates import ErrorRates
 from precall.curves.evidence import Evidence
 from precall.data.splits import FitEval, Fold
-from precall.engines import Engine, Progress
 from precall.estimators import Estimator, NeighborEstimator, Task
-from precall.neighbors.statistics import NeighborPlan
-
-__all__ = ["needs_tuning", "tune"]
+from precall.evaluation.workbench import Workbench
+from precall.neighbors.plan import NeighborPlan
+from precall.neighbors.sweeps import Ask
 
 _POWERS = range(-3, 3)  # of two, times the root of the number of fit samples
 _FEWEST_JUDGED = 100
@@ -25,12 +24,7 @@ def needs_tuning(estimators: Sequence[Estimator]) -> bool:
 
 
 def tune(
-    named: Mapping[str, Estimator],
-    fold: Fold,
-    seed: int,
-    engine: Engine,
-    threads: int | None,
-    progress: Progress,
+    bench: Workbench, named: Mapping[str, Estimator], fold: Fold, seed: int
 ) -> dict[str, Estimator]:
     """Settle each k that is left to cross-validation; evaluated samples are not looked at.
 
@@ -45,14 +39,10 @@ def tune(
     every = [estimator for tried in candidates.values() for estimator in tried]
     plan = NeighborPlan().union(estimator.needs() for estimator in every)
     found: dict[Estimator, list[Evidence]] = {estimator: [] for estimator in every}
-    halves = _halves(fold, seed)
-    for i, half in enumerate(halves):
-        report = _part_of(progress, i, len(halves))
-        statistics = engine.measure(
-            half.real, half.generated, plan, threads=threads, progress=report
-        )
+    asked = [Ask(half, plan) for half in _halves(fold, seed)]
+    for ask, statistics in zip(asked, bench.measure(asked, "choosing k"), strict=True):
         for estimator, parts in found.items():
-            parts.append(estimator.evidence(Task(half, statistics)))
+            parts.append(estimator.evidence(Task(ask.fold, statistics)))
     risks = {
         estimator: ErrorRates.of(Evidence.concat(parts)).mean_risk
         for estimator, parts in found.items()
@@ -62,11 +52,6 @@ def tune(
         for name, tried in candidates.items()
     }
     return {name: best.get(name, estimator) for name, estimator in named.items()}
-
-
-def _part_of(progress: Progress, i: int, n: int) -> Progress:
-    """Progress of the i-th of n equal parts."""
-    return lambda done, total: progress(i * total + done, n * total)
 
 
 def _is_open(estimator: Estimator) -> bool:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Size, Values
 from precall.experiments.scoring import evaluate_quietly
 from precall.report.plots import COLORS
-from precall.scores.records import COVER_RATIO as C
+from precall.scores.catalog import COVER_RATIO as C
 from precall.truth import Distribution, Gaussian, Mixture, UniformBox
 from precall.truth.closed_forms import cover_guarantee
 

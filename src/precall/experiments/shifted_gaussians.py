@@ -12,15 +12,15 @@ from precall.curves.analytic import GaussianShiftCurve
 from precall.curves.evidence import Evidence
 from precall.curves.pr_curve import Curve, PRCurve
 from precall.data.feature_sets import FeatureSet
-from precall.data.splits import Split
-from precall.engines import choose_engine
+from precall.data.splits import NoSplit, Split
 from precall.estimators import NEIGHBOR_ESTIMATORS, Estimator
-from precall.evaluation.weighing import Weigher
+from precall.evaluation.evidence_pool import gather_evidence
+from precall.evaluation.workbench import open_workbench
 from precall.experiments.drawing import COLOR_OF, draw_mean_curve, draw_truth, label_pr_axes
 from precall.experiments.experiment import Measurements
 from precall.experiments.scoring import evaluate_quietly
-from precall.neighbors.statistics import NeighborPlan
-from precall.runtime.progress import silent
+from precall.neighbors.plan import NeighborPlan
+from precall.neighbors.sweeps import Ask
 from precall.truth import Gaussian
 
 if TYPE_CHECKING:
@@ -102,10 +102,10 @@ def weigh(
 ) -> dict[str, Evidence]:
     """Return the evidence of estimators with settled k, in one sweep over one fold."""
     sets = FeatureSet.of(samples[0], "real"), FeatureSet.of(samples[1], "generated")
-    (fold,) = split.folds(*sets, seed)
-    weigher = Weigher(choose_engine("auto"), seed, None)
-    weighed = weigher.weigh(estimators, fold, 0, NeighborPlan(), lambda: silent)
-    return {name: evidence for name, (evidence,) in weighed.evidence.items()}
+    nothing = Ask(NoSplit().folds(*sets, seed)[0], NeighborPlan())
+    with open_workbench() as bench, bench.placed(*sets):
+        pools, _ = gather_evidence(bench, estimators, sets, split, seed, nothing)
+    return {name: pool.evidence[0] for name, pool in pools.items()}
 
 
 def draw_methods(

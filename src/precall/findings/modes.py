@@ -12,8 +12,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.data.common_mean import centred
 from precall.data.feature_sets import FeatureSet, check_same_features
+from precall.data.frames import Frame
 from precall.errors import InputError, check_integer
 from precall.runtime.threads import single_threaded_libraries
 
@@ -84,7 +84,7 @@ def find_modes(
     sizes = [len(side) for side in sets]
     if n_modes != "auto" and sum(sizes) < n_modes:
         raise InputError(f"n_modes={n_modes} needs as many samples; both sets have {sum(sizes)}.")
-    labels, squared = _cluster(centred(sets, np.float32), n_modes, seed)
+    labels, squared = _cluster(Frame.around(sets).dense(sets, np.float32), n_modes, seed)
     is_real = np.repeat([True, False], sizes)
     found = [_Counts.of(labels == c, squared[:, c], is_real) for c in range(squared.shape[1])]
     p_values = _holm([counts.p_value(*sizes) for counts in found])

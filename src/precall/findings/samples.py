@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.errors import InputError
+from precall.neighbors.statistics import NearestOther, SideStatistics
 from precall.runtime.output_files import check_target, replacing, write_text
-from precall.scores.records import Measured, ScoreRequest, Side
+from precall.scores import SamplePair, ScoreRequest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,9 +102,8 @@ class Samples:
     @classmethod
     def of(
         cls,
-        sizes: tuple[int, int],
         likelihood_ratios: Mapping[str, tuple[Column, Column]],
-        measured: Measured | None,
+        pair: SamplePair,
         requests: Sequence[ScoreRequest],
         realism_k: int,
     ) -> Self:
@@ -113,18 +113,22 @@ class Samples:
         ----------
         likelihood_ratios
             Of each curve, for real and for generated.
-        measured
-            What scores are computed from; ``None`` if none was asked for.
+        pair
+            What scores are computed from.
         """
-        real: dict[str, Column] = {"index": np.arange(sizes[0])}
-        generated: dict[str, Column] = {"index": np.arange(sizes[1])}
-        if measured is not None:
-            ks = _asked_for(requests)
-            real |= _of_real(measured.real, ks)
-            generated |= _of_generated(measured.generated, ks, realism_k, requests)
+        real: dict[str, Column] = {"index": np.arange(len(pair.sets[0]))}
+        generated: dict[str, Column] = {"index": np.arange(len(pair.sets[1]))}
+        if pair.statistics is not None:
+            sides = pair.statistics.real, pair.statistics.generated
+            if sides[0].nearest is not None:
+                ks = _asked_for(requests, sides[0])
+                real |= _of_real(sides[0], ks)
+                squares_realism = requests[0].convention.squares_realism
+                generated |= _of_generated(sides[1], ks, realism_k, squares=squares_realism)
             for request in requests:
-                if (inside := request.inside(measured)) is not None:
-                    (real if inside[0] == "real" else generated)[request.name] = inside[1]
+                if (inside := request.metric.inside) is not None:
+                    flags = request.inside(pair)
+                    (real if inside.role == "real" else generated)[request.name] = flags
         for name, (of_real, of_generated) in likelihood_ratios.items():
             real[f"likelihood_ratio_{name}"] = of_real
             generated[f"likelihood_ratio_{name}"] = of_generated
@@ -194,15 +198,16 @@ def check_sample_path(path: Path, inputs: Iterable[Path] = ()) -> tuple[Path, Pa
     return names
 
 
-def _asked_for(requests: Sequence[ScoreRequest]) -> list[int]:
+def _asked_for(requests: Sequence[ScoreRequest], real: SideStatistics) -> list[int]:
     """Each k of own balls that a score needs; 1, which is always known, if none does."""
-    crosses = [request.needs().cross for request in requests]
-    return sorted(frozenset().union(*(cross.ks for cross in crosses if cross))) or [1]
+    plans = [plan for request in requests if (plan := request.needs)]
+    ks = frozenset[int]().union(*(plan.every_k for plan in plans))
+    return sorted(ks & real.holds.keys()) or [1]
 
 
-def _of_real(side: Side, ks: Sequence[int]) -> dict[str, Column]:
+def _of_real(side: SideStatistics, ks: Sequence[int]) -> dict[str, Column]:
     place, squared = _nearest(side)
-    radius = np.sqrt(side.cross.squared_radii[ks[0]][side.part])
+    radius = np.sqrt(side.squared_radii[ks[0]])
     distance = np.sqrt(squared)
     with np.errstate(divide="ignore", invalid="ignore"):
         relative = np.where(distance == 0, 0.0, distance / radius)
@@ -210,31 +215,33 @@ def _of_real(side: Side, ks: Sequence[int]) -> dict[str, Column]:
         "nearest_generated": place,
         "nearest_generated_distance": distance,
         "relative_distance": relative,
-        **{f"generated_in_ball_k{k}": side.holds(k) for k in ks},
+        **{f"generated_in_ball_k{k}": side.holds[k] for k in ks},
     }
 
 
 def _of_generated(
-    side: Side, ks: Sequence[int], realism_k: int, requests: Sequence[ScoreRequest]
+    side: SideStatistics, ks: Sequence[int], realism_k: int, *, squares: bool
 ) -> dict[str, Column]:
     place, squared = _nearest(side)
-    realism = side.cross.squared_realism[realism_k][side.part]
-    if not requests[0].convention.squares_realism:
-        realism = np.sqrt(realism)
+    realism = side.squared_realism[realism_k]
     return {
-        "realism": realism,
+        "realism": realism if squares else np.sqrt(realism),
         "nearest_real": place,
         "nearest_real_distance": np.sqrt(squared),
-        "authentic": ~side.in_nearest(1),
-        **{f"real_balls_k{k}": side.held_by(k) for k in ks},
+        "authentic": ~_nearest_of(side).holds[1],
+        **{f"real_balls_k{k}": side.held_by[k] for k in ks},
     }
 
 
-def _nearest(side: Side) -> tuple[Column, Column]:
-    nearest = side.cross.nearest
-    if nearest is None:
+def _nearest_of(side: SideStatistics) -> NearestOther:
+    if side.nearest is None:
         raise ValueError("the nearest were not asked for")
-    return nearest.place[side.part], nearest.squared[side.part]
+    return side.nearest
+
+
+def _nearest(side: SideStatistics) -> tuple[Column, Column]:
+    nearest = _nearest_of(side)
+    return nearest.place, nearest.squared
 
 
 def _needed(module: str, what: str) -> ModuleType:

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from precall.neighbors.tie_rules import largest_square_within
 
-__all__ = ["clipped_thresholds", "is_realism_candidate", "mean_radius", "soft_radius"]
-
 Floats = NDArray[np.float64]
 
 _SOFTNESS = 1.2
@@ -20,7 +18,7 @@ def mean_radius(squared_radii: Floats) -> float:
 
 
 def soft_radius(squared_radii: Floats) -> float:
-    """R of the probabilistic scores (000 Eq. 8)."""
+    """R of the soft cover (Sykes et al. 2024, Eq. 8, with its erratum)."""
     return _SOFTNESS * mean_radius(squared_radii)
 
 
@@ -30,7 +28,12 @@ def clipped_thresholds(squared_radii: Floats) -> Floats:
     return np.asarray(np.minimum(squared_radii, largest_square_within(np.array([median]))))
 
 
-def is_realism_candidate(squared_radii: Floats) -> NDArray[np.bool_]:
-    """Which references realism looks at: those whose radius is not above the median."""
+def mean_threshold(squared_radii: Floats) -> float:
+    """The largest squared distance whose root is at most the mean radius."""
+    return float(largest_square_within(np.array(mean_radius(squared_radii))))
+
+
+def realism_weights(squared_radii: Floats) -> Floats:
+    """Squared radii that realism looks at: those above the median radius are left out, as -1."""
     radii = np.sqrt(squared_radii)
-    return np.asarray(radii <= np.median(radii))
+    return np.where(radii <= np.median(radii), squared_radii, -1.0)

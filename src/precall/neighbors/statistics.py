@@ -1,225 +1,171 @@
-"""What is asked of an engine, NeighborPlan, and what it found, NeighborStatistics.
+"""What was found about neighbours; parts merge over references and concatenate over queries."""
 
-A *query* is a sample to be judged, a *reference* a sample of the fit set. All that any estimator
-wants to know of a query is how many references of each class are near it, where "near" is one of
-four balls, all of them closed: distance ≤ radius. The scores ask more, without a split: what each
-sample is to the samples of the other class, CrossStatistics.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.neighbors.tie_rules import TieRule
+from precall.neighbors.plan import Request
 
-__all__ = [
-    "Ball",
-    "CrossPlan",
-    "CrossStatistics",
-    "Nearest",
-    "NearestOther",
-    "NeighborPlan",
-    "NeighborStatistics",
-    "Request",
-    "concat_each",
-]
-
-
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 K = TypeVar("K")
 T = TypeVar("T", bound=np.generic)
-
-
-class Ball(StrEnum):
-    """When a reference is near a query."""
-
-    REFERENCE = "reference"
-    """The query lies in the reference's own ball, which reaches to its k-th neighbour (itself not
-    counted) within its class."""
-
-    MEAN = "mean"
-    """Within the mean radius of these balls over the reference's class."""
-
-    OPPOSITE = "opposite"
-    """Within the distance from the query to its k-th neighbour in the *other* class than the
-    reference's."""
-
-    UNION = "union"
-    """Within the distance from the query to its k-th neighbour in both classes together."""
-
-
-Request = tuple[Ball, int]  # the ball and its k
-
-
-@dataclass(frozen=True, slots=True)
-class CrossPlan:
-    """What to find out between the classes; only without a split."""
-
-    ks: frozenset[int] = frozenset()  # of the own balls
-    tie_rule: TieRule = TieRule.CLOSED  # of the own balls
-    nearest: bool = False
-    realism_ks: frozenset[int] = frozenset()
-    realism_offset: float = 0.0  # added to squared distances
-    soft_ks: frozenset[int] = frozenset()
-    clipped_ks: frozenset[int] = frozenset()
-
-    @property
-    def radius_ks(self) -> frozenset[int]:
-        """Each k for which own radii are needed."""
-        return self.ks | self.realism_ks | self.soft_ks | self.clipped_ks
-
-    def union(self, plans: Iterable[Self]) -> Self:
-        """Return one plan that answers all, by this one's rule and offset."""
-        plans = [self, *plans]
-        return replace(
-            self,
-            ks=frozenset[int]().union(*(plan.ks for plan in plans)),
-            nearest=any(plan.nearest for plan in plans),
-            realism_ks=frozenset[int]().union(*(plan.realism_ks for plan in plans)),
-            soft_ks=frozenset[int]().union(*(plan.soft_ks for plan in plans)),
-            clipped_ks=frozenset[int]().union(*(plan.clipped_ks for plan in plans)),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class NeighborPlan:
-    """What is needed. Several plans are united into one, so that they share a sweep."""
-
-    requests: frozenset[Request] = frozenset()  # references of both classes, near each query
-    cross: CrossPlan | None = None
-
-    def union(self, plans: Iterable[Self]) -> Self:
-        """Return one plan that answers this and all of ``plans``."""
-        plans = [self, *plans]
-        crosses = [plan.cross for plan in plans if plan.cross is not None]
-        return type(self)(
-            frozenset[Request]().union(*(plan.requests for plan in plans)),
-            crosses[0].union(crosses[1:]) if crosses else None,
-        )
-
-    def ks(self, *balls: Ball) -> tuple[int, ...]:
-        """Return every k asked for with one of ``balls``, smallest first."""
-        return tuple(sorted({k for ball, k in self.requests if ball in balls}))
-
-    @property
-    def radius_ks(self) -> tuple[int, ...]:
-        """Each k for which the references' own radii are needed before anything is counted."""
-        of_cross = self.cross.radius_ks if self.cross else frozenset()
-        return tuple(sorted({*self.ks(Ball.REFERENCE, Ball.MEAN), *of_cross}))
-
-    @property
-    def reach_ks(self) -> tuple[int, ...]:
-        """Each k for which the queries' own neighbours are needed before anything is counted."""
-        return self.ks(Ball.OPPOSITE, Ball.UNION)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Nearest:
-    """Sweep 1: how far each query is from its nearest references.
-
-    Merging what was found among some references with what was found among others gives what would
-    have been found among all of them.
-    """
-
-    squared: NDArray[np.float64]  # (n_queries, depth), ascending; inf where references ran out
-
-    @classmethod
-    def none(cls, n_queries: int, depth: int) -> Self:
-        """Return the neutral element of :meth:`merge`: no reference seen yet."""
-        return cls(np.full((n_queries, depth), np.inf))
-
-    @classmethod
-    def among(cls, squared: NDArray[np.float64], depth: int) -> Self:
-        """Keep the ``depth`` smallest of each row of squared distances."""
-        if squared.shape[1] < depth:
-            padding = ((0, 0), (0, depth - squared.shape[1]))
-            squared = np.pad(squared, padding, constant_values=np.inf)
-        elif squared.shape[1] > depth:
-            squared = np.partition(squared, depth - 1, axis=1)[:, :depth]
-        return cls(np.sort(squared, axis=1))
-
-    def merge(self, other: Self) -> Self:
-        """Combine with the nearest of other references."""
-        depth = self.squared.shape[1]
-        return self.among(np.concatenate([self.squared, other.squared], axis=1), depth)
-
-    def kth(self, k: int) -> NDArray[np.float64]:
-        """Squared distance of each query to its k-th nearest reference, itself counted if there."""
-        return self.squared[:, k - 1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NearestOther:
     """The nearest sample of the other class; the first, where several are as near."""
 
-    place: NDArray[np.int64]  # (n,) where it stands in its class
-    squared: NDArray[np.float64]  # (n,) squared distance to it
-    holds: Mapping[int, NDArray[np.bool_]]
-    # each (n,): whether its own k-ball, or that of one as near, holds the sample
+    place: Counts  # (n,) where it stands in its class
+    squared: Floats  # (n,) squared distance to it
+    holds: Mapping[int, Flags]  # each (n,): whether its k-ball, or that of one as near, holds it
+
+    def merge(self, other: Self) -> Self:
+        """Combine with the nearest of other samples."""
+        is_nearer, is_farther = other.squared < self.squared, other.squared > self.squared
+
+        def choose(mine: NDArray[T], theirs: NDArray[T], tied: NDArray[T]) -> NDArray[T]:
+            return np.where(is_nearer, theirs, np.where(is_farther, mine, tied))
+
+        return type(self)(
+            choose(self.place, other.place, np.minimum(self.place, other.place)),
+            np.minimum(self.squared, other.squared),
+            {k: choose(held, h := other.holds[k], held | h) for k, held in self.holds.items()},
+        )
+
+    @classmethod
+    def concat(cls, parts: Sequence[Self]) -> Self:
+        """Put samples behind each other."""
+        return cls(
+            np.concatenate([part.place for part in parts]),
+            np.concatenate([part.squared for part in parts]),
+            _concat_each([part.holds for part in parts]),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SideStatistics:
+    """What the samples of one class are to the other class, and how far their own balls reach.
+
+    Every array is (n,), by k.
+    """
+
+    squared_radii: Mapping[int, Floats]  # to the k-th neighbour in its own class
+    holds: Mapping[int, Counts]  # samples of the other class in its own ball
+    held_by: Mapping[int, Counts]  # samples of the other class whose own balls hold it
+    nearest: NearestOther | None  # if asked for
+    squared_realism: Mapping[int, Floats]
+    # largest r_k(x)² / (d² + offset) over real x, those with r_k above the median left out; inf
+    # where d = 0 < r_k, 1 where both are 0; only of generated
+    log_missed: Mapping[int, Floats]
+    # Σ log min(1, d/R) over the other class, R = 1.2 times its mean k-NN radius; down to FLOOR
+    clipped: Mapping[int, Counts]
+    # other real samples whose own balls, cut down to the median radius of real, hold it
+
+    def soft(self, k: int) -> Floats:
+        """Soft cover by the other class: 1 − ∏ min(1, d/R)."""
+        return -np.expm1(self.log_missed[k])
+
+    def merge(self, other: Self) -> Self:
+        """Combine with what the same samples are to other samples of the other class."""
+        _check_same(self.squared_radii, other.squared_radii)
+        nearest = self.nearest
+        if nearest is not None and other.nearest is not None:
+            nearest = nearest.merge(other.nearest)
+        return type(self)(
+            self.squared_radii,
+            _add_each(self.holds, other.holds),
+            _add_each(self.held_by, other.held_by),
+            nearest,
+            {k: np.maximum(of, other.squared_realism[k]) for k, of in self.squared_realism.items()},
+            _add_each(self.log_missed, other.log_missed),
+            _add_each(self.clipped, other.clipped),
+        )
+
+    @classmethod
+    def concat(cls, parts: Sequence[Self]) -> Self:
+        """Put samples behind each other."""
+        nearest = [part.nearest for part in parts if part.nearest is not None]
+        return cls(
+            _concat_each([part.squared_radii for part in parts]),
+            _concat_each([part.holds for part in parts]),
+            _concat_each([part.held_by for part in parts]),
+            NearestOther.concat(nearest) if nearest else None,
+            _concat_each([part.squared_realism for part in parts]),
+            _concat_each([part.log_missed for part in parts]),
+            _concat_each([part.clipped for part in parts]),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossStatistics:
-    """What each sample is to the other class, and how far its own ball reaches in its own.
+    """What the classes are to each other."""
 
-    Samples stand in the order of :class:`NeighborStatistics`: the real ones, then the generated.
-    """
-
-    squared_radii: Mapping[
-        int, NDArray[np.float64]
-    ]  # each (n,), to the k-th neighbour in its class
-    counts: Mapping[int, NDArray[np.int64]]
-    # each (n, 2): samples of the other class whose own k-ball holds this one, and samples of the
-    # other class in this one's own k-ball
-    nearest: NearestOther | None
-    squared_realism: Mapping[int, NDArray[np.float64]]
-    # each (n,): largest r_k(x)² / (d² + offset) over x of the other class, those with r_k above the
-    # median left out; inf where d = 0 < r_k, 1 where both are 0; only of generated, else NaN
-    soft: Mapping[int, NDArray[np.float64]]
-    # each (n,): 1 − ∏ min(1, d/R) over the other class, R = 1.2 times its mean k-NN radius
-    clipped: Mapping[int, NDArray[np.int64]]
-    # each (n,): other real samples whose own k-ball, cut down to the median radius of real, holds
-    # this one
+    real: SideStatistics
+    generated: SideStatistics
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NeighborStatistics:
-    """Sweep 2: how many references of each class are near each query.
+    """How many references of each class are near each query, and what the classes are.
 
     Queries stand in a fixed order: the evaluated real samples, then the evaluated generated ones.
     """
 
-    is_real: NDArray[np.bool_]  # (n_queries,), the class of each query
-    counts: Mapping[Request, NDArray[np.int64]]  # each (n_queries, 2): real, generated references
-    squared_reach: Mapping[Request, NDArray[np.float64]]
+    is_real: Flags  # (n_queries,), the class of each query
+    counts: Mapping[Request, Counts]  # each (n_queries, 2): real, generated references
+    squared_reach: Mapping[Request, Floats]
     # each (n_queries, 2): the squared radius around the query within which real and generated
     # references were counted; only for the balls OPPOSITE and UNION
     cross: CrossStatistics | None = None
 
     def merge(self, other: Self) -> Self:
-        """Combine with the counts over other references, for the same queries and radii."""
-        for request, reach in self.squared_reach.items():
-            if not np.array_equal(reach, other.squared_reach[request]):
-                raise ValueError("only counts within the same radii can be added up")
-        return type(self)(
-            self.is_real,
-            {request: count + other.counts[request] for request, count in self.counts.items()},
-            self.squared_reach,
-        )
+        """Combine with what was found among other references, for the same queries and radii."""
+        _check_same(self.squared_reach, other.squared_reach)
+        cross = self.cross
+        if cross is not None and other.cross is not None:
+            cross = CrossStatistics(
+                cross.real.merge(other.cross.real), cross.generated.merge(other.cross.generated)
+            )
+        counts = _add_each(self.counts, other.counts)
+        return type(self)(self.is_real, counts, self.squared_reach, cross)
 
     @classmethod
     def concat(cls, parts: Sequence[Self]) -> Self:
-        """Combine with the counts around other queries, for the same references."""
+        """Combine with what was found around other queries, for the same references.
+
+        Queries of a class stand in the order of the parts, and real ones come first.
+        """
+        is_real = np.concatenate([part.is_real for part in parts])
+        order = np.argsort(~is_real, kind="stable")
+        crosses = [part.cross for part in parts if part.cross is not None]
         return cls(
-            np.concatenate([part.is_real for part in parts]),
-            concat_each([part.counts for part in parts]),
-            concat_each([part.squared_reach for part in parts]),
+            is_real[order],
+            {key: of[order] for key, of in _concat_each([p.counts for p in parts]).items()},
+            {key: of[order] for key, of in _concat_each([p.squared_reach for p in parts]).items()},
+            CrossStatistics(
+                SideStatistics.concat([cross.real for cross in crosses]),
+                SideStatistics.concat([cross.generated for cross in crosses]),
+            )
+            if crosses
+            else None,
         )
 
 
-def concat_each(parts: Sequence[Mapping[K, NDArray[T]]]) -> dict[K, NDArray[T]]:
+def _check_same(radii: Mapping[K, Floats], others: Mapping[K, Floats]) -> None:
+    for key, squared in radii.items():
+        if not np.array_equal(squared, others[key]):
+            raise ValueError("only what was found within the same radii can be added up")
+
+
+def _add_each(one: Mapping[K, NDArray[T]], other: Mapping[K, NDArray[T]]) -> dict[K, NDArray[T]]:
+    return {key: values + other[key] for key, values in one.items()}  # type: ignore[operator]
+
+
+def _concat_each(parts: Sequence[Mapping[K, NDArray[T]]]) -> dict[K, NDArray[T]]:
     """Concatenate the arrays of the same key."""
     return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}

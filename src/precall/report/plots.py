@@ -15,7 +15,7 @@ from precall.errors import InputError
 from precall.findings.modes import Mode
 from precall.findings.samples import Samples
 from precall.results.evaluation import Evaluation
-from precall.scores.records import Score
+from precall.scores import Score
 from precall.uncertainty.bands import CurveBand
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from precall.findings.diagnosis import corner
 from precall.findings.modes import Mode
 from precall.results.evaluation import Evaluation
 from precall.results.tables import CURVE_HEADINGS
-from precall.scores.records import Score
+from precall.scores import Score
 from precall.uncertainty.bands import SUMMARIES, CurveBand
 
 __all__ = [

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 from precall.curves.pr_curve import PRCurve
 from precall.data.labels import ClassShare
 from precall.errors import InputError
-from precall.evaluation.two_sample import TwoSampleTest
 from precall.findings.diagnosis import Findings, diagnose
 from precall.findings.modes import Mode
 from precall.findings.samples import Extremes, Samples
@@ -28,9 +27,10 @@ from precall.results.json_format import (
 )
 from precall.results.tables import CURVE_HEADINGS, band_table, class_table, score_table, test_table
 from precall.runtime.output_files import write_text
-from precall.scores.records import Score
+from precall.scores import Score
 from precall.uncertainty.bands import CurveBand
 from precall.uncertainty.intervals import Replicates
+from precall.uncertainty.two_sample import TwoSampleTest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from precall.curves.pr_curve import PRCurve
 from precall.errors import InputError
-from precall.evaluation.two_sample import TwoSampleTest
 from precall.findings.modes import FINDINGS, Mode
 from precall.findings.samples import Extreme, Extremes
-from precall.scores.records import Ceiling, Score
+from precall.scores import Ceiling, Score
 from precall.uncertainty.bands import SUMMARIES, CurveBand
+from precall.uncertainty.two_sample import TwoSampleTest
 
 __all__ = [
     "as_text",

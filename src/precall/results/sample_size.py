@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from precall.errors import InputError
-from precall.evaluation.weighing import Sets
 from precall.results.evaluation import Evaluation
-from precall.scores.records import DISTANCES, Score
+from precall.scores import DISTANCES, Score
+from precall.scores.metric import Sets
 
 __all__ = ["sample_size", "wide_intervals"]
 

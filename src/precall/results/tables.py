@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from precall.curves.pr_curve import PRCurve
 from precall.data.labels import ClassShare
-from precall.evaluation.two_sample import TwoSampleTest
-from precall.scores.records import Ceiling, Score
+from precall.scores import Ceiling, Score
 from precall.uncertainty.bands import SUMMARIES, CurveBand
+from precall.uncertainty.two_sample import TwoSampleTest
 
 __all__ = ["CURVE_HEADINGS", "band_table", "class_table", "score_table", "test_table"]
 

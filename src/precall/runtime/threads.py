@@ -1,5 +1,6 @@
 """Work in threads, with results in order and a prompt end."""
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -7,10 +8,26 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, ClassVar, TypeVar
 
-__all__ = ["in_threads", "single_threaded_libraries"]
+from precall.errors import InputError
 
 S = TypeVar("S")
 T = TypeVar("T")
+
+_THREADS_VARIABLE = "PRECALL_NUM_THREADS"
+
+
+def n_threads(threads: int | None) -> int:
+    """Settle the number of threads: the argument, the environment, or one a core."""
+    if threads is not None:
+        return threads
+    variable = os.environ.get(_THREADS_VARIABLE, "")
+    if variable and not (variable.isascii() and variable.isdigit() and int(variable) > 0):
+        raise InputError(f"{_THREADS_VARIABLE} must be a positive integer; got {variable!r}.")
+    if variable:
+        return int(variable)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def in_threads(task: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:

@@ -67,6 +67,6 @@ def _spelled(name: str, value: object) -> str:
 def _qualified(thing: object) -> str:
     """What a part of the library is called from outside; an engine goes by its name."""
     is_ours = type(thing).__module__.startswith("precall.")
-    if is_ours and isinstance(getattr(thing, "name", None), str) and hasattr(thing, "measure"):
+    if is_ours and isinstance(getattr(thing, "name", None), str) and hasattr(thing, "open"):
         return repr(thing.name)  # type: ignore[attr-defined]
     return f"precall.{one_line(thing)}" if is_ours else one_line(thing)

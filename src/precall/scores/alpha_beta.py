@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from precall.data.feature_sets import FeatureSet
 from precall.scores.frechet import mean_of
 
-__all__ = ["alpha_precision", "beta_recall"]
-
 Floats = NDArray[np.float64]
 
 _STEPS = 30

@@ -16,21 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.data.feature_sets import FeatureSet
+from precall.engines import Session, choose_engine
 from precall.errors import InputError, PrecallWarning
-from precall.runtime.threads import in_threads, single_threaded_libraries
-
-__all__ = [
-    "Moments",
-    "distance_of_few",
-    "distance_of_moments",
-    "frechet_distance",
-    "mean_of",
-]
+from precall.runtime.threads import single_threaded_libraries
 
 Floats = NDArray[np.float64]
 
 _ROWS_AT_A_TIME = 1024
-_COLUMNS_AT_A_TIME = 256
 
 
 def mean_of(features: FeatureSet) -> Floats:
@@ -51,28 +43,21 @@ class Moments:
 
     @classmethod
     def of(cls, features: FeatureSet, *, threads: int = 1) -> Self:
+        """Measure the moments of a set of samples."""
+        with choose_engine("auto").open(threads, lambda n_pairs: None) as session:
+            return cls.measured(session, features)
+
+    @classmethod
+    def measured(cls, session: Session, features: FeatureSet) -> Self:
         """Measure in float64, in two passes over blocks of rows: safe for any offset.
 
         Needs the covariance and a block of rows, whatever the number of samples.
         """
-        n, d = len(features), features.n_features
+        n = len(features)
         if n < 2:
             raise InputError(f"a covariance needs at least 2 samples; {features.role} has {n}.")
-        rows, mean = features.rows, mean_of(features)
-        covariance = np.zeros((d, d))
-        starts = range(0, d, _COLUMNS_AT_A_TIME)
-        blocks = [(i, j) for i in starts for j in starts if i <= j]
-        for tile in rows.tiles(_ROWS_AT_A_TIME):
-            centered = tile - mean
-
-            def add(block: tuple[int, int], centered: Floats = centered) -> None:
-                i, j = (slice(start, start + _COLUMNS_AT_A_TIME) for start in block)
-                covariance[i, j] += centered[:, i].T @ centered[:, j]
-
-            with single_threaded_libraries():
-                in_threads(add, blocks, threads)
-        covariance = np.triu(covariance) + np.triu(covariance, 1).T
-        return cls(mean, covariance / (n - 1), n)
+        mean = mean_of(features)
+        return cls(mean, session.scatter(features.rows, mean) / (n - 1), n)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], role: str) -> Self:
@@ -187,28 +172,41 @@ def distance_of_moments(real: Moments, generated: Moments) -> float:
     return squared_shift + float(scale) * max(spread, 0.0)
 
 
-def distance_of_few(real: FeatureSet, generated: FeatureSet) -> float:
+def distance_of_samples(session: Session, real: FeatureSet, generated: FeatureSet) -> float:
+    """Fréchet distance of two sets of samples."""
+    if max(len(real), len(generated)) < real.n_features:
+        return _distance_of_few(session, real, generated)
+    return distance_of_moments(*(Moments.measured(session, side) for side in (real, generated)))
+
+
+def _distance_of_few(session: Session, real: FeatureSet, generated: FeatureSet) -> float:
     """Fréchet distance of fewer samples than features, without covariances of the features.
 
     With centred rows X/√(n − 1) and Y/√(m − 1) for roots of the covariances the trace of (Σ₁Σ₂)^½
     is the sum of the singular values of XYᵀ.
     """
-    means = mean_of(real), mean_of(generated)
-    roots = []
-    for side, mean in zip((real, generated), means, strict=True):
+    means, sides = (mean_of(real), mean_of(generated)), (real, generated)
+    for side in sides:
         if len(side) < 2:
             raise InputError(f"a covariance needs at least 2 samples; {side.role} has {len(side)}.")
-        centered = side.rows.tile(0, len(side)) - mean
-        roots.append(centered / math.sqrt(len(side) - 1))
     squared_shift = float(np.sum((means[0] - means[1]) ** 2))
-    scale = max(float(np.abs(root).max()) for root in roots)
+    scale = max(
+        float(np.abs(side.rows.tile(0, len(side)) - mean).max())
+        for side, mean in zip(sides, means, strict=True)
+    )
     if scale == 0.0:
         return squared_shift
+    exponent = math.frexp(scale)[1]
+    x, y = (
+        session.operand(side.rows, mean, np.float64, exponent)
+        for side, mean in zip(sides, means, strict=True)
+    )
+    n, m = (len(side) - 1 for side in sides)
     with single_threaded_libraries():
-        x, y = (root / scale for root in roots)
-        common = np.linalg.svd(x @ y.T, compute_uv=False).sum()
-        spread = float(np.vdot(x, x) + np.vdot(y, y) - 2 * common)
-    return squared_shift + scale**2 * max(spread, 0.0)
+        products = session.products(x, slice(None), y)
+        common = np.linalg.svd(products, compute_uv=False).sum() / math.sqrt(n * m)
+    spread = float(x.norms.sum() / n + y.norms.sum() / m - 2 * common)
+    return squared_shift + math.ldexp(max(spread, 0.0), 2 * exponent)
 
 
 def _root(covariance: Floats) -> Floats:

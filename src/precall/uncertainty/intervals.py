@@ -15,50 +15,35 @@ highest: quarters are off the bound more often, so that V = max(V₄, 2V₂ − 
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.data.feature_sets import FeatureSet
-from precall.neighbors.blocks import (
-    BlockPlan,
-    BlockStatistics,
-    RecomputedBlocks,
-    measure_blocks,
-    n_in_blocks,
-)
-from precall.scores.records import COVER_RATIO, Score, ScoreRequest
+from precall.neighbors.blocks.distance_table import DistanceTable
+from precall.neighbors.blocks.one_sweep import fits_in_blocks, measure_blocks
+from precall.neighbors.blocks.recomputed import Division, measure_each_block, n_in_blocks
+from precall.neighbors.plan import ROLES, CrossPlan
+from precall.scores.kernel_distance import N_SUBSETS
+from precall.scores.metric import Metric, SamplePair
+from precall.scores.requests import ScoreRequest
+from precall.scores.score import Score
 
-__all__ = [
-    "BoundedReplicates",
-    "Replicates",
-    "is_told_by_one_sweep",
-    "recomputed_replicates",
-    "score_replicates",
-]
-
-Sets = tuple[FeatureSet, FeatureSet]  # real, generated
-
-N_WORDS = 2  # of 64 partitions
 _DEGREES_OF_FREEDOM = 64
-_SHARE = 0.0, 1.0
-_N_SUBSETS = 100  # of kernel_distance
 
 Blocks = NDArray[np.float64]
-Kind = Literal["any", "pairs", "folded"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replicates:
     """A score of every block of every partition."""
 
+    metric: Metric
     halves: Blocks  # (n_partitions, 2)
     quarters: Blocks  # (n_partitions, 4)
     share: float = 1.0  # of the samples that were divided
-    kind: Kind = "any"
     extra: float = 0.0  # variance that is not of the samples
 
     @property
@@ -77,9 +62,9 @@ class Replicates:
         halves, quarters = self.halves / unit, self.quarters / unit
         v2 = float(np.mean((halves[:, 0] - halves[:, 1]) ** 2) / 4)
         v4 = float(np.mean(np.var(quarters, axis=1, ddof=1)) / 4)
-        if self.kind == "any":
+        if self.metric.variance == "single samples":
             variance = self.share * max(v2, 2 * v2 - v4)
-        elif self.kind == "folded":
+        elif self.metric.variance == "folded":
             variance = self.share * max(v4, 2 * v2 - v4)
         else:
             singles, pairs = 2 * v2 - v4, (v4 - v2) / 2
@@ -93,12 +78,10 @@ class Replicates:
         degrees = min(_DEGREES_OF_FREEDOM, len(self.halves))  # of V₂, if halves were independent
         return float(t.ppf((1 + confidence) / 2, degrees)) * self.deviation
 
-    def interval(
-        self, value: float, confidence: float, bounds: tuple[float, float]
-    ) -> tuple[float, float]:
+    def interval(self, value: float, confidence: float) -> tuple[float, float]:
         """Return an interval around the score, within the bounds of what it can be."""
-        half = self.half_width(confidence)
-        return max(bounds[0], value - half), min(bounds[1], value + half)
+        half, (low, high) = self.half_width(confidence), self.metric.bounds
+        return max(low, value - half), min(high, value + half)
 
     def minus(self, other: Self) -> Self:
         """Return the replicates of a difference, where the real samples are divided alike."""
@@ -111,154 +94,75 @@ class Replicates:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Blockwise:
-    """How a score of blocks is read off, and what it needs."""
+def replicate_scores(
+    pair: SamplePair, requests: Sequence[ScoreRequest], scores: Mapping[str, Score], plan: CrossPlan
+) -> dict[str, Replicates]:
+    """Score random blocks of the samples.
 
-    value: Callable[[BlockStatistics, int, bool], Blocks]
-    needs: Callable[[int], BlockPlan]
-    bounds: tuple[float, float] = _SHARE
-
-
-def _balls(k: int) -> BlockPlan:
-    return BlockPlan(ks=frozenset({k}))
-
-
-def _covers(k: int) -> BlockPlan:
-    return BlockPlan(covers=frozenset({(COVER_RATIO * k, k)}))
-
-
-def _f_score(b: BlockStatistics, k: int, quarters: bool) -> Blocks:
-    precision = b.held("generated", k, quarters=quarters)
-    recall = b.held("real", k, quarters=quarters)
-    return np.asarray(2 * precision * recall / np.maximum(1e-5, precision + recall))
-
-
-def _held(role: Any) -> Callable[[BlockStatistics, int, bool], Blocks]:
-    return lambda b, k, quarters: b.held(role, k, quarters=quarters)
-
-
-def _holds(role: Any) -> Callable[[BlockStatistics, int, bool], Blocks]:
-    return lambda b, k, quarters: b.holds(role, k, quarters=quarters)
-
-
-def _cover(role: Any) -> Callable[[BlockStatistics, int, bool], Blocks]:
-    return lambda b, k, quarters: b.cover(role, COVER_RATIO * k, k, quarters=quarters)
-
-
-def _smaller(role: Any) -> Callable[[BlockStatistics, int, bool], Blocks]:
-    return lambda b, k, quarters: np.minimum(
-        b.held(role, k, quarters=quarters), b.holds(role, k, quarters=quarters)
-    )
-
-
-_BLOCKWISE = {
-    "precision": _Blockwise(_held("generated"), _balls),
-    "recall": _Blockwise(_held("real"), _balls),
-    "f_score": _Blockwise(_f_score, _balls),
-    "density": _Blockwise(
-        lambda b, k, quarters: b.density(k, quarters=quarters),
-        lambda k: BlockPlan(densities=frozenset({k})),
-        (0.0, np.inf),
-    ),
-    "coverage": _Blockwise(_holds("real"), _balls),
-    "precision_coverage": _Blockwise(_holds("generated"), _balls),
-    "symmetric_precision": _Blockwise(_smaller("generated"), _balls),
-    "symmetric_recall": _Blockwise(_smaller("real"), _balls),
-    "precision_cover": _Blockwise(_cover("generated"), _covers),
-    "recall_cover": _Blockwise(_cover("real"), _covers),
-}
-
-
-_BOUNDS = {
-    "alpha_precision": (-np.inf, 1.0),
-    "beta_recall": (-np.inf, 1.0),
-    "frechet_distance": (0.0, np.inf),
-    "kernel_distance": (-np.inf, np.inf),
-}
-_KINDS: dict[str, Kind] = {
-    "frechet_distance": "pairs",
-    "kernel_distance": "pairs",
-    "clipped_density": "folded",
-    "clipped_coverage": "folded",
-    "alpha_precision": "folded",
-}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BoundedReplicates:
-    """Replicates of a score, and what it can be."""
-
-    replicates: Replicates
-    bounds: tuple[float, float] = _SHARE
-
-    def interval(self, value: float, confidence: float) -> tuple[float, float]:
-        """Return an interval around the score."""
-        return self.replicates.interval(value, confidence, self.bounds)
-
-
-def score_replicates(
-    sets: Sets, requests: Sequence[ScoreRequest], seed: int, threads: int
-) -> dict[str, BoundedReplicates]:
-    """Return the replicates of each score that one sweep tells of all blocks.
-
-    There are none of a score whose k is too large for a quarter of the samples.
-    """
-    n, m = map(len, sets)
-    fitting = {
-        request.name: (_BLOCKWISE[request.defined_as], request.k)
-        for request in requests
-        if is_told_by_one_sweep(request) and request.k is not None
-    }
-    fitting = {name: (how, k) for name, (how, k) in fitting.items() if how.needs(k).fits(n, m)}
-    if not fitting:
-        return {}
-    plan = BlockPlan.union([how.needs(k) for how, k in fitting.values()])
-    blocks = measure_blocks(sets, plan, n_words=N_WORDS, seed=seed, threads=threads)
-    return {
-        name: BoundedReplicates(
-            Replicates(how.value(blocks, k, False), how.value(blocks, k, True)), how.bounds
-        )
-        for name, (how, k) in fitting.items()
-    }
-
-
-def is_told_by_one_sweep(request: ScoreRequest) -> bool:
-    """Whether a score of all blocks comes from one look at the distances."""
-    return request.defined_as in _BLOCKWISE
-
-
-def recomputed_replicates(
-    sets: Sets,
-    requests: Sequence[ScoreRequest],
-    scores: Mapping[str, Score],
-    measure: Callable[[Sequence[ScoreRequest]], Mapping[str, RecomputedBlocks]],
-) -> dict[str, BoundedReplicates]:
-    """Return the replicates of scores that are measured block by block.
+    There are no replicates of a score whose k is too large for a quarter of the samples.
 
     Parameters
     ----------
     scores
         Of all samples.
-    measure
-        Measures those of the requests that blocks have enough samples for.
+    plan
+        By whose tie rule.
     """
-    smallest = min(n_in_blocks(len(side)) for side in sets) // 4
-    fitting = [request for request in requests if request.n_needed < smallest]
+    in_one_sweep = [r for r in requests if r.metric.of_blocks == "one sweep"]
+    others = [r for r in requests if r.metric.of_blocks != "one sweep"]
+    return _replicates_of_one_sweep(pair, in_one_sweep) | _recomputed_replicates(
+        pair, others, scores, plan
+    )
+
+
+def _replicates_of_one_sweep(
+    pair: SamplePair, requests: Sequence[ScoreRequest]
+) -> dict[str, Replicates]:
+    n, m = map(len, pair.sets)
+    plans = {r.name: r.needs for r in requests}
+    fitting = [r for r in requests if (p := plans[r.name]) and fits_in_blocks(p, n, m)]
     if not fitting:
         return {}
-    blocks = measure(fitting)
-    share = max(n_in_blocks(len(side)) / len(side) for side in sets)
-    found = {}
-    for request in fitting:
-        of_blocks, kind = blocks[request.name], request.defined_as
-        spread = scores[request.name].standard_deviation or 0.0
-        replicates = Replicates(
-            of_blocks.halves,
-            of_blocks.quarters,
-            share,
-            _KINDS.get(kind, "any"),
-            spread**2 / _N_SUBSETS,
-        )
-        found[request.name] = BoundedReplicates(replicates, _BOUNDS.get(kind, _SHARE))
-    return found
+    plan = CrossPlan().union(p for r in fitting if (p := plans[r.name]))
+    halves = measure_blocks(pair.session, pair.sets, plan, pair.seed)
+    return {
+        r.name: Replicates(r.metric, r.value(halves), r.value(halves.quarters)) for r in fitting
+    }
+
+
+def _recomputed_replicates(
+    pair: SamplePair, requests: Sequence[ScoreRequest], scores: Mapping[str, Score], plan: CrossPlan
+) -> dict[str, Replicates]:
+    smallest = min(n_in_blocks(len(side)) for side in pair.sets) // 4
+    fitting = [r for r in requests if max(r.n_needed(role) for role in ROLES) < smallest]
+    if not fitting:
+        return {}
+    division = Division.draw(pair.sets, pair.seed)
+    at_once = {
+        r.name: r.metric.of_blocks(pair.session, division.sets, division.blocks)
+        for r in fitting
+        if callable(r.metric.of_blocks)
+    }
+    needs = [p for r in fitting if (p := r.needs) is not None]
+    united = replace(CrossPlan(), tie_rule=plan.tie_rule).union(needs)
+    table = DistanceTable.of(pair.session, division.sets) if needs else None
+    alone = pair.session.alone()
+
+    def values(b: int) -> list[float]:
+        members = division.blocks[b]
+        statistics = table.statistics(*members, united) if table else None
+        block = SamplePair(statistics, division.samples(members), alone, pair.seed)
+        pair.session.advance(len(members[0]) * len(members[1]))
+        return [float(at_once[r.name][b] if r.name in at_once else r.value(block)) for r in fitting]
+
+    halves, quarters = measure_each_block(division, values, pair.session.threads)
+    share = max(n_in_blocks(len(side)) / len(side) for side in pair.sets)
+    return {
+        r.name: Replicates(r.metric, halves[i], quarters[i], share, _extra(scores[r.name]))
+        for i, r in enumerate(fitting)
+    }
+
+
+def _extra(score: Any) -> float:
+    """Variance of a mean over random subsets."""
+    return (score.standard_deviation or 0.0) ** 2 / N_SUBSETS

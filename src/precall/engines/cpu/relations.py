@@ -1,15 +1,14 @@
-"""Between the classes, on the CPU: who holds whom, who is nearest, and how realistic.
+"""Both sides of every pair, on the CPU: who holds whom, who is nearest, whose ratio is largest.
 
-Queries are samples of the real class, references all of the generated one, and one sweep tells both
-sides what they are to each other.
+One sweep tells queries and references what they are to each other.
 """
 
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from precall.engines.answers import Met
 from precall.engines.cpu.counts import limits_of_balls, settle
 from precall.engines.cpu.pairs import (
     LARGEST_Q,
@@ -21,82 +20,49 @@ from precall.engines.cpu.pairs import (
 from precall.engines.cpu.simd_tiles import lowest_bit
 from precall.engines.cpu.tiles import tile_hits
 
-__all__ = ["Best", "Counted", "Places", "Realism", "relate"]
 
+class Ratios(NamedTuple):
+    """What references measure queries by."""
 
-class Places(NamedTuple):
-    """Where samples stand in their class."""
-
-    queries: Any  # (n_queries,)
-    near: Any  # (n_near,)
-    far: Any  # (n_far,)
-
-
-class Realism(NamedTuple):
-    """What the realism of references is measured by."""
-
-    squared_radii: Any  # (n_ks, n_queries) of the queries; negative where one is left out
-    largest: Any  # (n_ks,) of all queries, of other chunks too
+    weights: Any  # (n_ratios, n_queries); negative where one is left out
+    largest: Any  # (n_ratios,) of all queries, of other chunks too
     offset: float  # added to squared distances
 
 
-class Counted(NamedTuple):
-    """Each (n, n_balls, 2): balls of others that hold me, others in my ball."""
+class Side(NamedTuple):
+    """What is known of the rows of one side: see :class:`Met`; and what could still be better."""
 
-    by_query: Any
-    by_near: Any
-    by_far: Any
-
-
-class Best(NamedTuple):
-    """The best of the other class seen so far, for each sample of one."""
-
-    nearest: Any  # (n,) place of the nearest, the first if several
-    squared: Any  # (n,) squared distance to it
-    holds: Any  # (n, n_balls) whether its ball, or that of one as near, holds the sample
-    realism: Any  # (n, n_ks) squared
+    in_own: Any
+    in_others: Any
+    nearest: Any
+    squared: Any
+    is_held: Any
+    ratio: Any
     nearest_limits: Any  # (n,) largest Q of a pair that may be as near; -1 if nobody wants to know
     limits: Any  # (n,) largest Q of a pair that may be as good in any way
 
     @classmethod
-    def unknown(cls, n: int, n_balls: int, n_ks: int, *, wanted: bool) -> Self:
-        """Nothing seen yet."""
-        return cls(
-            np.full(n, np.iinfo(np.int64).max),
-            np.full(n, np.inf),
-            np.zeros((n, n_balls), np.bool_),
-            np.zeros((n, n_ks)),
-            np.full(n, LARGEST_Q if wanted else -1, np.int64),
-            np.full(n, LARGEST_Q if wanted else -1, np.int64),
-        )
+    def of(cls, seen: Met, *, wants_best: bool) -> Self:
+        """Begin to count, with the best that was seen before."""
+        limits = np.full((2, len(seen.squared)), LARGEST_Q if wants_best else -1, np.int64)
+        counts = np.zeros_like(seen.in_own), np.zeros_like(seen.in_others)
+        best = seen.nearest.copy(), seen.squared.copy(), seen.is_held.copy(), seen.ratio.copy()
+        return cls(*counts, *best, *limits)
 
-    def select(self, chosen: NDArray[np.intp]) -> Self:
-        """Copy what is known of some samples."""
-        return type(self)(*(field[chosen] for field in self))
-
-    def improve(self, chosen: NDArray[np.intp], other: Self) -> None:
-        """Learn what else was seen of some samples, in any order and any number of times."""
-        known = self.select(chosen)
-        is_nearer, ties = other.squared < known.squared, other.squared == known.squared
-        first = np.minimum(other.nearest, known.nearest)
-        self.nearest[chosen] = np.where(
-            is_nearer, other.nearest, np.where(ties, first, known.nearest)
-        )
-        self.squared[chosen] = np.minimum(other.squared, known.squared)
-        held = np.where(ties[:, None], other.holds | known.holds, known.holds)
-        self.holds[chosen] = np.where(is_nearer[:, None], other.holds, held)
-        self.realism[chosen] = np.maximum(other.realism, known.realism)
+    def met(self) -> Met:
+        """Return what was found."""
+        return Met(*self[:6])
 
 
 @njit(cache=True, nogil=True)
 def _narrow(best, i, largest, error, bound):
-    """Find the largest Q of a pair that may be as near, or as flattering, as the best so far."""
+    """Find the largest Q of a pair that may be as near, or have as large a ratio, as the best."""
     limit = integer_limits(best.squared[i], error, bound.step, bound.relative, bound.absolute)[1]
     best.nearest_limits[i] = limit
-    for ball in range(best.realism.shape[1]):
+    for ball in range(best.ratio.shape[1]):
         threshold = np.inf
-        if best.realism[i, ball] > 0.0:
-            threshold = largest[ball] / best.realism[i, ball] * (1.0 + 1e-12)
+        if best.ratio[i, ball] > 0.0:
+            threshold = largest[ball] / best.ratio[i, ball] * (1.0 + 1e-12)
         widest = integer_limits(threshold, error, bound.step, bound.relative, bound.absolute)[1]
         limit = max(limit, widest)
     best.limits[i] = limit
@@ -111,76 +77,74 @@ def _narrow_again(of_near, largest, bound):
 
 
 @njit(cache=True, nogil=True)
-def _may_flatter(distance, squared_radii, i, realism, j, error, step):
-    """Whether reference ``j`` may be more realistic by query ``i`` than by any other so far."""
+def _may_be_larger(distance, weights, i, ratio, j, error, step):
+    """Whether reference ``j`` may have a larger ratio by query ``i`` than by any other so far."""
     least = max(np.sqrt(np.float64(distance)) - error, 0.0) * step * (1.0 - 1e-12)
-    for ball in range(realism.shape[1]):
-        if squared_radii[ball, i] >= realism[j, ball] * (least * least):
+    for r in range(ratio.shape[1]):  # noqa: SIM110 - compiled
+        if weights[r, i] >= ratio[j, r] * (least * least):
             return True
     return False
 
 
 @njit(cache=True, nogil=True)
-def _compare(best, i, squared, place, thresholds, j, realism):
-    """Compare the other sample ``j`` with the best of sample ``i``; whether it is any better."""
+def _compare(best, i, squared, stored, thresholds, j, ratios):
+    """Compare the other row ``j`` with the best of row ``i``; whether it is any better."""
     is_better = squared < best.squared[i]
     if is_better:
-        best.squared[i], best.nearest[i] = squared, place
-        for ball in range(best.holds.shape[1]):
-            best.holds[i, ball] = False
+        best.squared[i], best.nearest[i] = squared, stored
+        for ball in range(best.is_held.shape[1]):
+            best.is_held[i, ball] = False
     if squared == best.squared[i]:
-        best.nearest[i] = min(best.nearest[i], place)
-        for ball in range(best.holds.shape[1]):
-            best.holds[i, ball] |= squared <= thresholds[ball, j]
-    for ball in range(best.realism.shape[1]):
-        radius = realism.squared_radii[ball, j]
-        if radius < 0.0:
+        best.nearest[i] = min(best.nearest[i], stored)
+        for ball in range(best.is_held.shape[1]):
+            best.is_held[i, ball] |= squared <= thresholds[ball, j]
+    for r in range(best.ratio.shape[1]):
+        weight = ratios.weights[r, j]
+        if weight < 0.0:
             continue
-        if squared + realism.offset > 0.0:
-            ratio = radius / (squared + realism.offset)
+        if squared + ratios.offset > 0.0:
+            ratio = weight / (squared + ratios.offset)
         else:
-            ratio = np.inf if radius > 0.0 else 1.0
-        if ratio > best.realism[i, ball]:
-            best.realism[i, ball] = ratio
+            ratio = np.inf if weight > 0.0 else 1.0
+        if ratio > best.ratio[i, r]:
+            best.ratio[i, r] = ratio
             is_better = True
     return is_better
 
 
 @njit(cache=True, nogil=True)
-def _meet(queries, i, references, j, places, thresholds, realism, bound, of_query, of_near):
+def _meet(queries, i, references, j, thresholds, ratios, bound, of_query, of_near):
     """Measure a pair that may be the best of either, and narrow down what could be better."""
-    squared = canonical_squared(queries.base[queries.rows[i]], references.base[references.near[j]])
-    if _compare(of_query, i, squared, places.near[j], thresholds.of_near, j, realism):
+    query, reference = queries.rows[i], references.near[j]
+    squared = canonical_squared(queries.base[query], references.base[reference])
+    if _compare(of_query, i, squared, reference, thresholds.of_near, j, ratios):
         error = bound.row_error[i] + bound.largest_col_error
-        _narrow(of_query, i, realism.largest, error, bound)
-    if _compare(of_near, j, squared, places.queries[i], thresholds.of_query, i, realism):
+        _narrow(of_query, i, ratios.largest, error, bound)
+    if _compare(of_near, j, squared, query, thresholds.of_query, i, ratios):
         error = bound.col_error[j] + bound.largest_row_error
-        _narrow(of_near, j, realism.largest, error, bound)
+        _narrow(of_near, j, ratios.largest, error, bound)
 
 
 @njit(cache=True, nogil=True)
-def _record(in_row_ball, in_col_ball, by_row, i, by_col, j, ball):
-    by_row[i, ball, 0] += in_col_ball
-    by_row[i, ball, 1] += in_row_ball
-    by_col[j, ball, 0] += in_row_ball
-    by_col[j, ball, 1] += in_col_ball
-
-
-@njit(cache=True, nogil=True)
-def _relate_far(queries, references, places, thresholds, realism, bound, counted, of_query, of_far):
+def _relate_far(queries, references, thresholds, ratios, bound, of_query, of_far):
     """Relate the queries to the references that are not on the grid."""
     for i in range(len(queries.rows)):
         query = queries.base[queries.rows[i]]
         for t in range(len(references.far)):
             reference = references.base[references.far[t]]
             for ball in range(len(thresholds.of_query)):
-                in_row_ball = is_within(query, reference, thresholds.of_query[ball, i], bound)
-                in_col_ball = is_within(query, reference, thresholds.of_far[ball, t], bound)
-                _record(in_row_ball, in_col_ball, counted.by_query, i, counted.by_far, t, ball)
+                inside = is_within(query, reference, thresholds.of_query[ball, i], bound)
+                of_query.in_own[i, ball] += inside
+                of_far.in_others[t, ball] += inside
+            for ball in range(len(thresholds.of_far)):
+                inside = is_within(query, reference, thresholds.of_far[ball, t], bound)
+                of_query.in_others[i, ball] += inside
+                of_far.in_own[t, ball] += inside
             if of_far.limits[t] >= 0:
                 squared = canonical_squared(query, reference)
-                _compare(of_query, i, squared, places.far[t], thresholds.of_far, t, realism)
-                _compare(of_far, t, squared, places.queries[i], thresholds.of_query, i, realism)
+                far, row = references.far[t], queries.rows[i]
+                _compare(of_query, i, squared, far, thresholds.of_far, t, ratios)
+                _compare(of_far, t, squared, row, thresholds.of_query, i, ratios)
 
 
 @njit(cache=True, nogil=True)
@@ -193,27 +157,24 @@ def _tile_limits(ball_limits, best, norms):
 
 
 @njit(cache=True, nogil=True)
-def relate(
-    tiles, bound, queries, references, places, thresholds, realism, counted,
-    of_query, of_near, of_far,
-):  # fmt: skip
-    """Count who is in whose ball, and find for each side who is nearest and how realistic it is.
+def relate(tiles, bound, queries, references, thresholds, ratios, of_query, of_near, of_far):
+    """Count who is in whose ball, and find for each side who is nearest, and the largest ratios.
 
     Parameters
     ----------
     thresholds
-        The own balls of queries and of references, for several k.
-    counted
-        Output, added to.
+        The balls of queries and of references.
     of_query, of_near, of_far
-        Output, improved; the queries have no realism.
+        Output: of each :class:`Side`; counts are added to and the best is improved.
     """
     kernel, a, b, row_norm, col_norm = tiles
     n_rows, n_cols = a.shape[2], b.shape[2]
-    _narrow_again(of_near, realism.largest, bound)
+    _narrow_again(of_near, ratios.largest, bound)
     limits = limits_of_balls(tiles, thresholds, bound)
     row_inner, row_outer, col_inner, col_outer, row_ball, col_ball = limits
-    n_balls, by_query, by_near = len(thresholds.of_query), counted.by_query, counted.by_near
+    n_query_balls, n_near_balls = len(thresholds.of_query), len(thresholds.of_near)
+    query_own, query_others = of_query.in_own, of_query.in_others
+    near_own, near_others = of_near.in_own, of_near.in_others
     row_best, col_best = of_query.limits, of_near.limits
     row_error, col_error = bound.row_error, bound.col_error
     row_tile = _tile_limits(row_ball, of_query, row_norm)
@@ -234,29 +195,30 @@ def relate(
                     mask &= np.uint32(mask - np.uint32(1))
                     j = b_panel * n_cols + c
                     distance = np.int32(row_norm[i] + col_norm[j] - 2 * dots[r, c])
-                    for ball in range(n_balls):
-                        in_row_ball = distance <= row_inner[i, ball]
-                        if not in_row_ball and distance <= row_outer[i, ball]:
+                    for ball in range(n_query_balls):
+                        inside = distance <= row_inner[i, ball]
+                        if not inside and distance <= row_outer[i, ball]:
                             threshold = thresholds.of_query[ball, i]
-                            in_row_ball = settle(queries, i, references, j, threshold, bound)
-                        in_col_ball = distance <= col_inner[j, ball]
-                        if not in_col_ball and distance <= col_outer[j, ball]:
+                            inside = settle(queries, i, references, j, threshold, bound)
+                        query_own[i, ball] += inside
+                        near_others[j, ball] += inside
+                    for ball in range(n_near_balls):
+                        inside = distance <= col_inner[j, ball]
+                        if not inside and distance <= col_outer[j, ball]:
                             threshold = thresholds.of_near[ball, j]
-                            in_col_ball = settle(queries, i, references, j, threshold, bound)
-                        _record(in_row_ball, in_col_ball, by_query, i, by_near, j, ball)
+                            inside = settle(queries, i, references, j, threshold, bound)
+                        query_others[i, ball] += inside
+                        near_own[j, ball] += inside
                     is_near = distance <= row_best[i] or distance <= of_near.nearest_limits[j]
                     if not is_near and (
                         distance > col_best[j]
-                        or not _may_flatter(
-                            distance, realism.squared_radii, i, of_near.realism, j,
+                        or not _may_be_larger(
+                            distance, ratios.weights, i, of_near.ratio, j,
                             row_error[i] + col_error[j], bound.step,
                         )
                     ):  # fmt: skip
                         continue
-                    _meet(
-                        queries, i, references, j, places, thresholds, realism, bound, of_query,
-                        of_near,
-                    )  # fmt: skip
+                    _meet(queries, i, references, j, thresholds, ratios, bound, of_query, of_near)
                     row_tile[i] = max(row_ball[i], clip_limit(row_best[i] - row_norm[i]))
                     col_tile[j] = max(col_ball[j], clip_limit(col_best[j] - col_norm[j]))
-    _relate_far(queries, references, places, thresholds, realism, bound, counted, of_query, of_far)
+    _relate_far(queries, references, thresholds, ratios, bound, of_query, of_far)

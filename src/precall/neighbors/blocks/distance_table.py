@@ -7,18 +7,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.data.common_mean import centred
 from precall.data.feature_sets import FeatureSet
-from precall.engines import clipped_thresholds, soft_radius
-from precall.neighbors.statistics import (
-    CrossPlan,
-    CrossStatistics,
-    NearestOther,
-    NeighborStatistics,
-)
+from precall.data.frames import Frame
+from precall.engines.protocol import Session
+from precall.neighbors.plan import ROLES, CrossPlan
+from precall.neighbors.radii import clipped_thresholds, soft_radius
+from precall.neighbors.statistics import CrossStatistics, NearestOther, SideStatistics
 from precall.runtime.threads import in_threads, single_threaded_libraries
-
-__all__ = ["DistanceTable"]
 
 Sets = tuple[FeatureSet, FeatureSet]  # real, generated
 Indices = NDArray[np.intp]
@@ -69,15 +64,16 @@ class DistanceTable:
     between: NDArray[np.float32]  # (n, m)
 
     @classmethod
-    def of(cls, sets: Sets, threads: int) -> Self:
+    def of(cls, session: Session, sets: Sets) -> Self:
         """Compute all of them: O(n² + m²) memory."""
-        both = centred(sets, np.float64)
-        rows = both[: len(sets[0])], both[len(sets[0]) :]
-        norms = [np.einsum("ij,ij->i", side, side) for side in rows]
+        frame = Frame.around(sets)
+        rows = [
+            session.operand(side.rows, frame.center, np.float64, frame.exponent) for side in sets
+        ]
 
         def squared(c: int, part: slice, other: int) -> NDArray[np.float32]:
-            sums = norms[c][part, None] + norms[other]
-            found = sums - 2 * (rows[c][part] @ rows[other].T)
+            sums = rows[c].norms[part, None] + rows[other].norms
+            found = sums - 2 * session.products(rows[c], part, rows[other])
             return np.where(found > _ROUNDING * sums, found, 0.0).astype(np.float32)
 
         def sort(chunk: tuple[int, slice]) -> tuple[Any, Any]:
@@ -91,74 +87,91 @@ class DistanceTable:
         with single_threaded_libraries():
             neighbors = []
             for c, side in enumerate(rows):
-                parts = in_threads(sort, [(c, part) for part in _parts(len(side))], threads)
+                chunks = [(c, part) for part in _parts(len(side))]
+                parts = in_threads(sort, chunks, session.threads)
                 neighbors.append(_Neighbors(*map(np.concatenate, zip(*parts, strict=True))))
-            between = in_threads(lambda part: squared(0, part, 1), _parts(len(rows[0])), threads)
+            every_row = _parts(len(rows[0]))
+            between = in_threads(lambda part: squared(0, part, 1), every_row, session.threads)
         return cls((neighbors[0], neighbors[1]), np.concatenate(between))
 
-    def statistics(self, real: Indices, generated: Indices, plan: CrossPlan) -> NeighborStatistics:
+    def statistics(self, real: Indices, generated: Indices, plan: CrossPlan) -> CrossStatistics:
         """Measure a block as an engine would; realism, of which there is no score, is left out."""
         blocks = real, generated
-        ks = sorted(plan.ks | plan.soft_ks | plan.clipped_ks)
-        radii = [of.radii(block, ks) for of, block in zip(self.neighbors, blocks, strict=True)]
-        clipped_ks = sorted(plan.clipped_ks)
-        balls = [[plan.tie_rule.thresholds(of[k]) for k in sorted(plan.ks)] for of in radii]
-        clipped = [clipped_thresholds(radii[0][k]) for k in clipped_ks]
+        radii = [
+            of.radii(block, plan.radius_ks(role))
+            for of, block, role in zip(self.neighbors, blocks, ROLES, strict=True)
+        ]
+        ks = [plan.counted_ks(role) for role in ROLES]
+        balls = [[plan.tie_rule.thresholds(of[k]) for k in ks[c]] for c, of in enumerate(radii)]
+        clipped = [clipped_thresholds(radii[0][k]) for k in sorted(plan.clipped)]
         related = self._relate(
             blocks,
-            np.array([*balls[0], *clipped]),
-            np.array([*balls[1], *(np.full(len(generated), -1.0) for _ in clipped)]),
+            np.array([*balls[0], *clipped]).reshape(-1, len(real)),
+            np.array(balls[1]).reshape(-1, len(generated)),
         )
-        counts, nearest, squared, holds = (
-            np.concatenate(parts) for parts in zip(*related, strict=True)
-        )
-        n_own = len(plan.ks)
-        among_real = self.neighbors[0].count_clipped(
-            real, np.array(clipped).reshape(len(clipped), len(real))
-        )
-        around = np.concatenate([among_real, related[1].counts[:, n_own:, 0]])
-        cross = CrossStatistics(
-            squared_radii={k: np.concatenate([of[k] for of in radii]) for k in ks},
-            counts={k: counts[:, i] for i, k in enumerate(sorted(plan.ks))},
-            nearest=NearestOther(
-                nearest, squared, {k: holds[:, i] for i, k in enumerate(sorted(plan.ks))}
-            ),
-            squared_realism={},
-            soft=self._soft(blocks, radii, sorted(plan.soft_ks)),
-            clipped={k: around[:, i] for i, k in enumerate(clipped_ks)},
-        )
-        is_real = np.arange(len(real) + len(generated)) < len(real)
-        return NeighborStatistics(is_real, {}, {}, cross)
+        thresholds = np.array(clipped).reshape(len(clipped), len(real))
+        among_real = self.neighbors[0].count_clipped(real, thresholds)
+        around = among_real, related[1].in_others[:, len(ks[0]) :]
+        log_missed = self._log_missed(blocks, radii, plan)
+        sides = [
+            SideStatistics(
+                squared_radii=radii[c],
+                holds={k: met.in_own[:, i] for i, k in enumerate(ks[c])},
+                held_by={k: met.in_others[:, i] for i, k in enumerate(ks[1 - c])},
+                nearest=NearestOther(
+                    met.nearest,
+                    met.squared,
+                    {k: met.is_held[:, i] for i, k in enumerate(ks[1 - c])},
+                ),
+                squared_realism={},
+                log_missed=log_missed[c],
+                clipped={k: around[c][:, i] for i, k in enumerate(sorted(plan.clipped))},
+            )
+            for c, met in enumerate(related)
+        ]
+        return CrossStatistics(*sides)
 
     def _relate(
         self, blocks: tuple[Indices, Indices], of_real: Floats, of_generated: Floats
     ) -> tuple[Any, Any]:
         from precall.neighbors.blocks.table_kernels import Related, relate_block
 
+        n_balls = len(of_real), len(of_generated)
         by_real, by_generated = (
             Related(
-                np.zeros((len(block), len(of_real), 2), np.int64),
+                np.zeros((len(block), n_balls[c]), np.int64),
+                np.zeros((len(block), n_balls[1 - c]), np.int64),
                 np.zeros(len(block), np.int64),
                 np.full(len(block), np.inf),
-                np.zeros((len(block), len(of_real)), np.bool_),
+                np.zeros((len(block), n_balls[1 - c]), np.bool_),
             )
-            for block in blocks
+            for c, block in enumerate(blocks)
         )
         relate_block(self.between, *blocks, of_real, of_generated, by_real, by_generated)
         return by_real, by_generated
 
-    def _soft(
-        self, blocks: tuple[Indices, Indices], radii: list[dict[int, Floats]], ks: list[int]
-    ) -> dict[int, Floats]:
-        """1 − ∏ min(1, d/R) over the other class, R of which comes from that class."""
+    def _log_missed(
+        self, blocks: tuple[Indices, Indices], radii: list[dict[int, Floats]], plan: CrossPlan
+    ) -> list[dict[int, Floats]]:
+        """Σ log min(1, d/R) over the other class, R of which comes from that class."""
         from precall.neighbors.blocks.table_kernels import miss_in_block
 
+        ks = sorted({k for _, k in plan.soft})
         if not ks:
-            return {}
-        squared = np.array([[soft_radius(radii[1 - c][k]) ** 2 for c in (0, 1)] for k in ks])
+            return [{}, {}]
+        squared = np.array(
+            [
+                [
+                    soft_radius(radii[1 - c][k]) ** 2 if (ROLES[1 - c], k) in plan.soft else 1.0
+                    for c in (0, 1)
+                ]
+                for k in ks
+            ]
+        )
         missed = [np.empty((len(ks), len(block))) for block in blocks]
         miss_in_block(self.between, *blocks, 1.0 / np.maximum(squared, _LEAST_SQUARED), *missed)
-        return dict(zip(ks, 1.0 - np.sqrt(np.concatenate(missed, axis=1)), strict=True))
+        with np.errstate(divide="ignore"):
+            return [dict(zip(ks, np.log(of) / 2, strict=True)) for of in missed]
 
 
 def _parts(n: int) -> list[slice]:

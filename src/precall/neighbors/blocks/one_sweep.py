@@ -10,66 +10,31 @@ import functools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.data.common_mean import centred, float32_tells_neighbors_apart
 from precall.data.feature_sets import FeatureSet
+from precall.data.frames import Frame
+from precall.engines.protocol import Operand, Session
 from precall.neighbors.blocks.partitions import Partitions
+from precall.neighbors.plan import ROLES, CrossPlan, Role
 from precall.runtime.threads import in_threads, single_threaded_libraries
 
-__all__ = ["BlockPlan", "BlockStatistics", "measure_blocks"]
-
-Role = Literal["real", "generated"]
 Sets = tuple[FeatureSet, FeatureSet]  # real, generated
 Words = NDArray[np.uint64]
+Shares = NDArray[np.float64]  # (n_partitions, 2) of halves or (n_partitions, 4) of quarters
 
+_N_WORDS = 2  # of 64 partitions
 _TILE_BYTES = 8 * 2**20
 _SPARE_DEVIATIONS = 4.0
 _QUARTER = 0.25
 _CHUNKS_PER_THREAD = 4
 
 
-@dataclass(frozen=True, slots=True)
-class BlockPlan:
-    """What is wanted of every block."""
-
-    ks: frozenset[int] = frozenset()  # of own balls: who holds, and is held by, whom
-    densities: frozenset[int] = frozenset()  # of real balls whose samples are counted
-    covers: frozenset[tuple[int, int]] = frozenset()  # k′ of the ball, k that it has to hold
-
-    @classmethod
-    def union(cls, plans: Sequence[Self]) -> Self:
-        """Return one plan that answers all."""
-        return cls(
-            frozenset[int]().union(*(plan.ks for plan in plans)),
-            frozenset[int]().union(*(plan.densities for plan in plans)),
-            frozenset[tuple[int, int]]().union(*(plan.covers for plan in plans)),
-        )
-
-    @property
-    def every_k(self) -> list[int]:
-        """Each k of a ball, smallest first."""
-        return sorted(self.ks | self.densities | {k for k, _ in self.covers})
-
-    def without_densities(self) -> Self:
-        """Return the plan for generated balls: density counts real ones alone."""
-        return replace(self, ks=self.ks or self.densities, densities=frozenset())
-
-    def depth(self, n: int) -> int:
-        """Neighbours of n samples to keep, so that a quarter of them nearly always has k."""
-        k, p = max(self.every_k), _QUARTER
-        return min(n - 1, math.ceil(k / p + _SPARE_DEVIATIONS * math.sqrt(k * (1 - p)) / p))
-
-    def fits(self, n: int, m: int) -> bool:
-        """Whether every quarter has more samples than neighbours are asked for."""
-        return min(n, m) // 4 > max(self.every_k) + 1
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class _Side:
+class _BallsFound:
     """What the own balls of one class found, in lanes: halves, then quarters."""
 
     holds: dict[int, Words]  # k -> (n, lanes)
@@ -80,119 +45,140 @@ class _Side:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockStatistics:
-    """Scores of every block; each an array (n_partitions, 2) of halves or (n_partitions, 4)."""
+    """What scores of every block are read off, either of halves or of quarters."""
 
     partitions: tuple[Partitions, Partitions]  # of real, of generated
-    sides: tuple[_Side, _Side]  # balls of real, of generated
+    found: tuple[_BallsFound, _BallsFound]  # by balls of real, of generated
+    is_quartered: bool = False
 
-    def held(self, of: Role, k: int, *, quarters: bool) -> NDArray[np.float64]:
+    @property
+    def quarters(self) -> Self:
+        """The same of quarters."""
+        return replace(self, is_quartered=True)
+
+    def held(self, role: Role, k: int) -> Shares:
         """Share of a class that is in some k-ball of the other."""
-        c = int(of == "generated")
-        return self._share(c, self.sides[1 - c].held[k], quarters=quarters)
+        c = ROLES.index(role)
+        return self._share(c, self.found[1 - c].held[k])
 
-    def holds(self, of: Role, k: int, *, quarters: bool) -> NDArray[np.float64]:
+    def holds(self, role: Role, k: int) -> Shares:
         """Share of a class whose k-ball holds some sample of the other."""
-        c = int(of == "generated")
-        return self._share(c, self.sides[c].holds[k], quarters=quarters)
+        c = ROLES.index(role)
+        return self._share(c, self.found[c].holds[k])
 
-    def cover(self, of: Role, k_prime: int, k: int, *, quarters: bool) -> NDArray[np.float64]:
+    def cover(self, role: Role, k_prime: int, k: int) -> Shares:
         """Share of a class whose k′-ball holds k samples of the other."""
-        c = int(of == "generated")
-        return self._share(c, self.sides[c].cover[k_prime, k], quarters=quarters)
+        c = ROLES.index(role)
+        return self._share(c, self.found[c].cover[k_prime, k])
 
-    def density(self, k: int, *, quarters: bool) -> NDArray[np.float64]:
-        """Mean over generated of the real k-balls around it, over k."""
-        lanes = self._lanes(quarters=quarters)
-        totals = self.sides[0].totals[k][lanes].reshape(-1, 4)[:, : 4 if quarters else 2]
-        return np.asarray(totals / self.partitions[1].sizes(quarters=quarters) / k)
+    def balls_around(self, role: Role, k: int) -> Shares:
+        """Mean over a class of the other's k-balls around each sample."""
+        c = ROLES.index(role)
+        totals = self.found[1 - c].totals[k][self._lanes].reshape(-1, 4)
+        sizes = self.partitions[c].sizes(quarters=self.is_quartered)
+        return np.asarray(totals[:, : 4 if self.is_quartered else 2] / sizes)
 
-    def _share(self, c: int, words: Words, *, quarters: bool) -> NDArray[np.float64]:
-        return self.partitions[c].share(words[:, self._lanes(quarters=quarters)], quarters=quarters)
+    def _share(self, c: int, words: Words) -> Shares:
+        return self.partitions[c].share(words[:, self._lanes], quarters=self.is_quartered)
 
-    def _lanes(self, *, quarters: bool) -> slice:
+    @property
+    def _lanes(self) -> slice:
         n_words = self.partitions[0].low.shape[1]
-        return slice(n_words, 2 * n_words) if quarters else slice(0, n_words)
+        return slice(n_words, 2 * n_words) if self.is_quartered else slice(0, n_words)
 
 
-def measure_blocks(
-    sets: Sets, plan: BlockPlan, *, n_words: int, seed: int, threads: int
-) -> BlockStatistics:
-    """Score all blocks of 64 ``n_words`` random partitions of both sets.
+def fits_in_blocks(plan: CrossPlan, n: int, m: int) -> bool:
+    """Whether every quarter has more samples than neighbours are asked for."""
+    return min(n, m) // 4 > max(plan.every_k) + 1
+
+
+def measure_blocks(session: Session, sets: Sets, plan: CrossPlan, seed: int) -> BlockStatistics:
+    """Measure all blocks of 128 random partitions of both sets.
 
     The partitions of a set depend on its size and the seed alone, so that two evaluations with the
     same real samples divide them alike.
     """
     partitions = tuple(
-        Partitions.draw(len(side), n_words, (seed, c)) for c, side in enumerate(sets)
+        Partitions.draw(len(side), _N_WORDS, (seed, c)) for c, side in enumerate(sets)
     )
-    rows = _rows(sets)
-    sides = [
-        _measure_side(rows[c], rows[1 - c], partitions[c], partitions[1 - c], side_plan, threads)
-        for c, side_plan in enumerate((plan, plan.without_densities()))
-    ]
-    return BlockStatistics((partitions[0], partitions[1]), (sides[0], sides[1]))
-
-
-def _rows(sets: Sets) -> list[NDArray[Any]]:
-    """Both sets around their common mean, in float32 if that tells neighbours apart."""
-    n = len(sets[0])
+    frame = Frame.around(sets)
     is_double = "float64" in (sets[0].dtype, sets[1].dtype)
-    rows = centred(sets, np.float32)
-    if is_double and not float32_tells_neighbors_apart(rows):
-        rows = centred(sets, np.float64)
-    return [rows[:n], rows[n:]]
+    is_fine = not is_double or frame.float32_tells_neighbors_apart(sets)
+    dtype = np.float32 if is_fine else np.float64
+    rows = [session.operand(side.rows, frame.center, dtype, frame.exponent) for side in sets]
+    found = [
+        _measure_balls(session, rows[c], rows[1 - c], partitions[c], partitions[1 - c], plan, role)
+        for c, role in enumerate(ROLES)
+    ]
+    return BlockStatistics((partitions[0], partitions[1]), (found[0], found[1]))
 
 
-def _measure_side(
-    own: NDArray[Any],
-    other: NDArray[Any],
+def _depth(plan: CrossPlan, n: int) -> int:
+    """Neighbours of n samples to keep, so that a quarter of them nearly always has k."""
+    k, p = max(plan.every_k), _QUARTER
+    return min(n - 1, math.ceil(k / p + _SPARE_DEVIATIONS * math.sqrt(k * (1 - p)) / p))
+
+
+def _measure_balls(
+    session: Session,
+    own: Operand,
+    other: Operand,
     own_partitions: Partitions,
     other_partitions: Partitions,
-    plan: BlockPlan,
-    threads: int,
-) -> _Side:
-    from precall.neighbors.blocks.sweep_kernels import Told, Wanted, nearest_of_rows, relate_blocks
+    plan: CrossPlan,
+    role: Role,
+) -> _BallsFound:
+    """Find whom the balls of one class hold, in every block."""
+    from precall.neighbors.blocks.sweep_kernels import (
+        FoundInBlocks,
+        Wanted,
+        nearest_of_rows,
+        relate_blocks,
+    )
 
-    ks, covers = plan.every_k, sorted(plan.covers)
-    depth = plan.depth(len(own))
+    ks = list(plan.counted_ks(role))
+    if not ks:
+        return _BallsFound({}, {}, {}, {})
+    covers = sorted((k_prime, k) for of, k_prime, k in plan.covers if of == role)
+    depth = _depth(plan, len(own))
     n_lanes = 2 * own_partitions.low.shape[1]
     holds = np.zeros((len(ks), len(own), n_lanes), np.uint64)
     cover = np.zeros((len(covers), len(own), n_lanes), np.uint64)
     wanted = Wanted(
         np.array(ks),
-        np.array([k in plan.ks for k in ks]),
-        np.array([k in plan.densities for k in ks]),
+        np.array([(role, k) in plan.balls for k in ks]),
+        np.array([(role, k) in plan.densities for k in ks]),
         np.array([(ks.index(k), n) for k, n in covers], np.int64).reshape(-1, 2),
     )
     words = tuple((p.low, p.high) for p in (own_partitions, other_partitions))
-    own_norms, other_norms = (np.einsum("ij,ij->i", a, a) for a in (own, other))
+    dtype = own.norms.dtype
 
     def work(parts: Sequence[slice]) -> tuple[Words, NDArray[np.int64]]:
         held = np.zeros((len(ks), len(other), n_lanes), np.uint64)
         totals = np.zeros((len(ks), n_lanes, 64, 4), np.int64)
         height = max(part.stop - part.start for part in parts)
-        products = np.empty((height, max(len(own), len(other))), own.dtype)  # used again and again
+        room = np.empty((height, max(len(own), len(other))), dtype)  # used again and again
         for part in parts:
-            rows = own[part]
-            places = np.empty((len(rows), depth), np.int64)
-            distances = np.empty((len(rows), depth), own.dtype)
-            dots = np.matmul(rows, own.T, out=products[: len(rows), : len(own)])
-            nearest_of_rows(dots, own_norms, part.start, depth, places, distances)
-            dots = np.matmul(rows, other.T, out=products[: len(rows), : len(other)])
+            n = part.stop - part.start
+            places, distances = np.empty((n, depth), np.int64), np.empty((n, depth), dtype)
+            dots = session.products(own, part, own, out=room[:n, : len(own)])
+            nearest_of_rows(dots, own.norms, part.start, depth, places, distances)
+            dots = session.products(own, part, other, out=room[:n, : len(other)])
             relate_blocks(
-                dots, other_norms, part.start, places, distances, *words,
-                wanted, Told(holds[:, part], held, cover[:, part], totals),
+                dots, other.norms, part.start, places, distances, *words,
+                wanted, FoundInBlocks(holds[:, part], held, cover[:, part], totals),
             )  # fmt: skip
+            session.advance(n * (len(own) + len(other)))
         return held, totals
 
-    parts = list(_parts(len(own), max(len(own), len(other)), own.dtype))
-    n_chunks = min(len(parts), _CHUNKS_PER_THREAD * threads)
+    parts = list(_parts(len(own), max(len(own), len(other)), dtype))
+    n_chunks = min(len(parts), _CHUNKS_PER_THREAD * session.threads)
     chunks = [parts[i::n_chunks] for i in range(n_chunks)]
     with single_threaded_libraries():
-        found = in_threads(work, chunks, threads)
+        found = in_threads(work, chunks, session.threads)
     held = functools.reduce(np.bitwise_or, (part for part, _ in found))
     totals = np.sum([part for _, part in found], axis=0)
-    return _Side(
+    return _BallsFound(
         dict(zip(ks, holds, strict=True)),
         dict(zip(ks, held, strict=True)),
         dict(zip(covers, cover, strict=True)),

@@ -4,7 +4,7 @@ Of at most 2 000 samples a class, which bounds the time; a variance over N of n 
 all times N/n as far as it is due to single samples, and (N/n)² as far as it is due to pairs.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -15,8 +15,6 @@ from precall.data.feature_sets import FeatureSet, Rows
 from precall.neighbors.blocks.partitions import Partitions
 from precall.runtime.threads import in_threads, single_threaded_libraries
 
-__all__ = ["Division", "RecomputedBlocks", "measure_blocks_again", "n_in_blocks"]
-
 Sets = tuple[FeatureSet, FeatureSet]  # real, generated
 Members = tuple[NDArray[np.intp], NDArray[np.intp]]  # of real, of generated
 
@@ -24,14 +22,6 @@ N_PARTITIONS = 32
 _MOST_SAMPLES = 2000
 _HALVES = 2
 _QUARTERS = 4
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RecomputedBlocks:
-    """A score of every block of every partition."""
-
-    halves: NDArray[np.float64]  # (n_partitions, 2)
-    quarters: NDArray[np.float64]  # (n_partitions, 4)
 
 
 def n_in_blocks(n: int) -> int:
@@ -72,38 +62,24 @@ class Division:
         return real, generated
 
 
-def measure_blocks_again(
-    division: Division,
-    measure: Callable[[int], Mapping[str, float]],
-    threads: int,
-    report: Callable[[int, int], None],
-) -> dict[str, RecomputedBlocks]:
-    """Measure scores of all blocks.
+def measure_each_block(
+    division: Division, measure: Callable[[int], Sequence[float]], threads: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Measure some scores of all blocks, block by block.
 
     Parameters
     ----------
     measure
-        Returns the scores of a block by name; called from several threads.
-    report
-        Called with the number of finished blocks and of all.
+        Returns the scores of a block; called from several threads.
+
+    Returns
+    -------
+    Shapes (n_scores, n_partitions, 2) of halves and (n_scores, n_partitions, 4) of quarters.
     """
-    n_blocks = len(division.blocks)
-
-    def of_block(b: int) -> Mapping[str, float]:
-        found = measure(b)
-        report(b + 1, n_blocks)
-        return found
-
     with single_threaded_libraries():
-        found = in_threads(of_block, range(n_blocks), threads)
-    values = {
-        name: np.array([of[name] for of in found]).reshape(N_PARTITIONS, _HALVES + _QUARTERS)
-        for name in found[0]
-    }
-    return {
-        name: RecomputedBlocks(of_all[:, :_HALVES], of_all[:, _HALVES:])
-        for name, of_all in values.items()
-    }
+        found = np.array(in_threads(measure, range(len(division.blocks)), threads))
+    by_partition = found.T.reshape(-1, N_PARTITIONS, _HALVES + _QUARTERS)
+    return by_partition[:, :, :_HALVES], by_partition[:, :, _HALVES:]
 
 
 def _few(side: FeatureSet, seed: tuple[int, ...]) -> FeatureSet:
@@ -111,4 +87,5 @@ def _few(side: FeatureSet, seed: tuple[int, ...]) -> FeatureSet:
     if len(side) <= _MOST_SAMPLES:
         return side
     chosen = np.random.default_rng(seed).choice(len(side), _MOST_SAMPLES, replace=False)
-    return replace(side, rows=Rows(side.select(np.sort(chosen)).tile(0, _MOST_SAMPLES)))
+    rows = Rows(side.select(np.sort(chosen)).tile(0, _MOST_SAMPLES))
+    return replace(side, rows=rows)

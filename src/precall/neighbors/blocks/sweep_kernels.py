@@ -8,24 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["Told", "Wanted", "nearest_of_rows", "relate_blocks"]
-
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _NONE = np.uint64(0)
 _STRIDE = 64  # columns that are looked at together
 
 
 class Wanted(NamedTuple):
-    """What to tell."""
+    """What to find."""
 
     ks: Any  # (n_ks,) of the balls
-    balls: Any  # (n_ks,) whether to tell who holds whom
+    balls: Any  # (n_ks,) whether to find who holds whom
     counted: Any  # (n_ks,) whether to count the pairs
     covers: Any  # (n_covers, 2): which ball, and how many samples it has to hold
 
 
-class Told(NamedTuple):
-    """What is told."""
+class FoundInBlocks(NamedTuple):
+    """Output: what was found in every block."""
 
     holds: Any  # (n_ks, n_rows, lanes): whether the ball holds any sample of the other class
     held: Any  # (n_ks, m, lanes): whether any ball holds the sample; only ever added to
@@ -161,7 +159,7 @@ def _replace_root(heap_d, heap_p, size, d, p):
 
 @njit(cache=True, nogil=True)
 def _below(own, places, words, ks, at_least, below, last):
-    """Tell in which partitions a sample's balls reach past some neighbours.
+    """Find in which partitions a sample's balls reach past some neighbours.
 
     Parameters
     ----------
@@ -297,8 +295,8 @@ def _same_blocks(own, own_words, hits, n_hits, other_words, blocks):
 
 
 @njit(cache=True, nogil=True)
-def _tell(i, lane, block, below, last, found, wanted, told, room):
-    """Tell of one sample and 64 partitions all that is wanted.
+def _find_of_sample(i, lane, block, below, last, found, wanted, output, room):
+    """Find of one sample and 64 partitions all that is wanted.
 
     Parameters
     ----------
@@ -311,20 +309,20 @@ def _tell(i, lane, block, below, last, found, wanted, told, room):
     for a in range(len(wanted.ks)):
         n_hits = at[last[a]]
         if wanted.balls[a]:
-            held = told.held[a]
-            told.holds[a, i, lane] = _hold(below[a], blocks, hits, ranks, n_hits, lane, held)
+            held = output.held[a]
+            output.holds[a, i, lane] = _hold(below[a], blocks, hits, ranks, n_hits, lane, held)
         if wanted.counted[a]:
             _count(below[a], blocks, ranks, n_hits, lane, planes, counts)
-            _add_counts(counts, block[0], block[1], told.totals[a, lane])
+            _add_counts(counts, block[0], block[1], output.totals[a, lane])
     for c in range(len(wanted.covers)):
         a, n_needed = wanted.covers[c]
         reached = np.empty(n_needed + 1, dtype=np.uint64)
-        told.cover[c, i, lane] = _cover(below[a], blocks, ranks, at[last[a]], lane, reached)
+        output.cover[c, i, lane] = _cover(below[a], blocks, ranks, at[last[a]], lane, reached)
 
 
 @njit(cache=True, nogil=True)
-def relate_blocks(dots, norms, first, places, distances, own_words, other_words, wanted, told):
-    """Tell, for every block of every partition, whose own ball holds whom of the other class.
+def relate_blocks(dots, norms, first, places, distances, own_words, other_words, wanted, output):
+    """Find, for every block of every partition, whose own ball holds whom of the other class.
 
     Parameters
     ----------
@@ -336,7 +334,7 @@ def relate_blocks(dots, norms, first, places, distances, own_words, other_words,
         (n_rows, depth), their nearest neighbours in their own class, as :func:`nearest_of_rows`.
     own_words, other_words
         (low, high) words of the partitions of both classes.
-    told
+    output
         Output.
     """
     low, high = own_words
@@ -358,4 +356,6 @@ def relate_blocks(dots, norms, first, places, distances, own_words, other_words,
         for lane in range(2 * n_words):
             is_quarter, w = lane // n_words, lane % n_words
             block = low[own, w], high[own, w] if is_quarter else _NONE
-            _tell(i, lane, block, below, last[is_quarter], found, wanted, told, to_count)
+            _find_of_sample(
+                i, lane, block, below, last[is_quarter], found, wanted, output, to_count
+            )

@@ -5,16 +5,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["Related", "clipped_in_block", "miss_in_block", "radii_in_block", "relate_block"]
-
 
 class Related(NamedTuple):
     """Output: what each sample of a class in the block is to the other class in it."""
 
-    counts: Any  # (n, n_balls, 2) balls of others that hold it, others in its own
+    in_own: Any  # (n, n_own_balls) others in each of its own balls
+    in_others: Any  # (n, n_other_balls) balls of others that hold it
     nearest: Any  # (n,) place of the nearest in the block, the first if several
     squared: Any  # (n,) squared distance to it; inf at first
-    holds: Any  # (n, n_balls) whether its ball, or that of one as near, holds the sample
+    is_held: Any  # (n, n_other_balls) by the ball of the nearest, or of one as near
 
 
 @njit(cache=True, nogil=True)
@@ -79,10 +78,10 @@ def _compare(related, i, squared, place, thresholds, j):
     """Compare the other sample ``j`` with the nearest of sample ``i`` so far."""
     if squared < related.squared[i]:
         related.squared[i], related.nearest[i] = squared, place
-        related.holds[i] = False
+        related.is_held[i] = False
     if squared == related.squared[i]:
         for ball in range(len(thresholds)):
-            related.holds[i, ball] |= squared <= thresholds[ball, j]
+            related.is_held[i, ball] |= squared <= thresholds[ball, j]
 
 
 @njit(cache=True, nogil=True)
@@ -109,12 +108,13 @@ def relate_block(between, real, generated, of_real, of_generated, by_real, by_ge
             if squared > limit and squared > limits[j]:
                 continue
             for ball in range(len(of_real)):
-                in_real = squared <= of_real[ball, i]
-                in_generated = squared <= of_generated[ball, j]
-                by_real.counts[i, ball, 0] += in_generated
-                by_real.counts[i, ball, 1] += in_real
-                by_generated.counts[j, ball, 0] += in_real
-                by_generated.counts[j, ball, 1] += in_generated
+                inside = squared <= of_real[ball, i]
+                by_real.in_own[i, ball] += inside
+                by_generated.in_others[j, ball] += inside
+            for ball in range(len(of_generated)):
+                inside = squared <= of_generated[ball, j]
+                by_real.in_others[i, ball] += inside
+                by_generated.in_own[j, ball] += inside
             _compare(by_real, i, squared, j, of_generated, j)
             _compare(by_generated, j, squared, i, of_real, i)
             limit = max(reach_real[i], by_real.squared[i])

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.data.feature_sets import FeatureSet, FloatRows
+from precall.data.feature_sets import FeatureSet, Rows
+from precall.engines.protocol import Operand, Session
 from precall.errors import InputError
 from precall.runtime.threads import in_threads, single_threaded_libraries
 
-__all__ = ["KernelDistance", "central", "kernel_distance"]
-
 Floats = NDArray[np.float64]
-Precision = type[np.float32] | type[np.float64]
-Pair = tuple[FloatRows, FloatRows]  # as many real samples as generated ones
+Dtype = type[np.float32] | type[np.float64]
+Pair = tuple[Rows, Rows]  # as many real samples as generated ones
 
+N_SUBSETS = 100
 _ROWS_AT_A_TIME = 250  # so many rows and columns of a kernel matrix stay in the cache;
 _MANY_FEATURES = 256  # beyond these
 _ROWS_OF_MANY = 1000  # the larger products are the faster ones nevertheless
@@ -40,13 +40,13 @@ class KernelDistance:
 
 
 def kernel_distance(
+    session: Session,
     real: FeatureSet,
     generated: FeatureSet,
     *,
-    n_subsets: int = 100,
+    n_subsets: int = N_SUBSETS,
     subset_size: int = 1000,
     seed: int = 0,
-    threads: int = 1,
 ) -> KernelDistance:
     """Unbiased MMD² with the kernel (xᵀy/d + 1)³ over random subsets (KID, Bińkowski 2018).
 
@@ -61,19 +61,21 @@ def kernel_distance(
 
     def draw(rng: np.random.Generator) -> Pair:
         x, y = (
-            features.select(np.sort(rng.choice(len(features), size, replace=False))).tile(0, size)
+            features.select(np.sort(rng.choice(len(features), size, replace=False)))
             for features in (real, generated)
         )
         return x, y
 
     with single_threaded_libraries():
-        values = _measure(rngs, draw, threads)
+        values = _measure(session, rngs, draw)
     is_random = size < min(len(real), len(generated))
     return KernelDistance(float(values.mean()), float(values.std()) if is_random else None, size)
 
 
 def _measure(
-    rngs: list[np.random.Generator], draw: Callable[[np.random.Generator], Pair], threads: int
+    session: Session,
+    rngs: list[np.random.Generator],
+    draw: Callable[[np.random.Generator], Pair],
 ) -> Floats:
     """MMD² of a subset from each generator: the first in float64, the others in float32 if it does.
 
@@ -84,28 +86,29 @@ def _measure(
     the mean over all subsets and of the standard deviation: usually some 10⁻⁸ of the latter.
     """
     if len(rngs) <= 4 * _N_TRIALS:
-        return np.array(in_threads(lambda rng: _mmd(draw(rng), np.float64), rngs, threads))
+        every = in_threads(lambda rng: _mmd(session, draw(rng), np.float64), rngs, session.threads)
+        return np.array(every)
 
     def try_both(rng: np.random.Generator) -> tuple[float, float]:
         pair = draw(rng)
-        return _mmd(pair, np.float64), _mmd(pair, np.float32)
+        return _mmd(session, pair, np.float64), _mmd(session, pair, np.float32)
 
-    tried, quick = np.array(in_threads(try_both, rngs[:_N_TRIALS], threads)).T
+    tried, quick = np.array(in_threads(try_both, rngs[:_N_TRIALS], session.threads)).T
     with np.errstate(over="ignore"):
         middle, deviation = float(tried.mean()), float(tried.std())
     is_good = bool(np.abs(tried - quick).max() <= _TOLERANCE * deviation)  # not if it overflows
 
     def measure(rng: np.random.Generator) -> float:
         pair = draw(rng)
-        value = _mmd(pair, np.float32) if is_good else math.nan
+        value = _mmd(session, pair, np.float32) if is_good else math.nan
         # One with an outlier, say, is not like those that were tried.
         is_like_tried = abs(value - middle) <= _FAR * deviation
-        return value if is_like_tried else _mmd(pair, np.float64)
+        return value if is_like_tried else _mmd(session, pair, np.float64)
 
-    return np.concatenate([tried, in_threads(measure, rngs[_N_TRIALS:], threads)])
+    return np.concatenate([tried, in_threads(measure, rngs[_N_TRIALS:], session.threads)])
 
 
-def _mmd(pair: Pair, precision: Precision) -> float:
+def _mmd(session: Session, pair: Pair, dtype: Dtype) -> float:
     """Unbiased MMD² with the kernel (xᵀy/d + 1)³, of products in some precision.
 
     With x = c + p and y = c + q around a common centre c,
@@ -116,61 +119,57 @@ def _mmd(pair: Pair, precision: Precision) -> float:
     digits there. The cube of the last term is that of every pair and cancels between the three
     means: it is left out, and costs no digits either.
     """
-    size, d = pair[0].shape
-    x, y = (rows.astype(np.float64) for rows in pair)
-    center = central(x, y)
+    size, d = len(pair[0]), pair[0].n_features
+    center = central(*pair)
     constant = float(center @ center) + d
     with np.errstate(over="ignore", invalid="ignore"):  # who asks for float32 looks at the result
-        one, other = (_Side.around(center, rows, precision) for rows in (x, y))
-        within = _sum_over_pairs(one, one, constant) + _sum_over_pairs(other, other, constant)
-        between = _sum_over_pairs(one, other, constant)
+        one, other = (_Side.around(session, center, rows, dtype) for rows in pair)
+        within = sum(_sum_over_pairs(session, side, side, constant) for side in (one, other))
+        between = _sum_over_pairs(session, one, other, constant)
     return float(within / (size * (size - 1)) - 2 * between / size**2) / float(d**3)
 
 
-def central(x: Floats, y: Floats) -> Floats:
+def central(x: Rows, y: Rows) -> Floats:
     """A median of some samples: no outlier moves it, which would cost the others their digits."""
-    some = [rows[:: -(-len(rows) // _N_CENTRAL)] for rows in (x, y)]
+    some = []
+    for rows in (x, y):
+        chosen = rows.select(np.arange(0, len(rows), -(-len(rows) // _N_CENTRAL)))
+        some.append(chosen.tile(0, len(chosen)).astype(np.float64))
     return np.asarray(np.median(np.concatenate(some), axis=0))
+
+
+def along(rows: Rows, center: Floats) -> Floats:
+    """Products of the centre with rows less the centre, (n,)."""
+    return np.asarray((rows.tile(0, len(rows)) - center) @ center)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Side:
     """Samples of one class around the common centre."""
 
-    rest: FloatRows  # (n, d)
+    rest: Operand
     along: Floats  # (n,) products of the rest with the centre
 
     @classmethod
-    def around(cls, center: Floats, rows: Floats, precision: Precision) -> "_Side":
-        """Take the centre off the rows, in place."""
-        rows -= center
-        rest = rows if precision is np.float64 else rows.astype(np.float32)
-        return cls(rest, rows @ center)
-
-    def parts(self) -> list["_Side"]:
-        """Cut into rows whose products are taken at a time."""
-        n, d = self.rest.shape
-        step = _ROWS_AT_A_TIME if d <= _MANY_FEATURES else _ROWS_OF_MANY
-        slices = (slice(start, start + step) for start in range(0, n, step))
-        return [_Side(self.rest[part], self.along[part]) for part in slices]
+    def around(cls, session: Session, center: Floats, rows: Rows, dtype: Dtype) -> "_Side":
+        """Take the centre off the rows."""
+        return cls(session.operand(rows, center, dtype), along(rows, center))
 
 
-def _sum_over_pairs(one: _Side, other: _Side, constant: float) -> float:
+def _sum_over_pairs(session: Session, one: _Side, other: _Side, constant: float) -> float:
     """Sum over all pairs, of a side with itself over those of different samples."""
     from precall.scores.kernel_distance.cubes import sum_of_cubes
 
-    is_same = one is other
-    rows, columns = one.parts(), other.parts()
-    buffer = np.empty(len(rows[0].along) * len(columns[0].along), dtype=one.rest.dtype)
+    is_same, n = one is other, len(one.rest)
+    step = _ROWS_AT_A_TIME if one.rest.rows.shape[1] <= _MANY_FEATURES else _ROWS_OF_MANY
+    parts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
+    buffer = np.empty(min(step, n) ** 2, dtype=one.rest.norms.dtype)
     sums = []
-    for i, row in enumerate(rows):
-        for j, column in enumerate(columns):
-            if is_same and j < i:
-                continue  # the same pairs as above the diagonal, which count twice
-            shape = len(row.along), len(column.along)
-            products = buffer[: math.prod(shape)].reshape(shape)
-            np.matmul(row.rest, column.rest.T, out=products)
-            sums.append(
-                sum_of_cubes(products, row.along, column.along, constant, is_same and i == j)
-            )
+    for i, rows in enumerate(parts):
+        for columns in parts[i:] if is_same else parts:  # what is below the diagonal is above it
+            shape = rows.stop - rows.start, columns.stop - columns.start
+            out = buffer[: math.prod(shape)].reshape(shape)
+            products = session.products(one.rest, rows, other.rest, columns, out=out)
+            offsets = one.along[rows], other.along[columns]
+            sums.append(sum_of_cubes(products, *offsets, constant, is_same and rows == columns))
     return float(np.sum(sums)) * (2 if is_same else 1)

@@ -1,0 +1,66 @@
+"""Features around their common mean, for what needs no exact distances."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.data.feature_sets import FeatureSet
+
+_TILE = 1024  # rows
+_N_PROBES = 64
+_SPARE = 1000.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """The mean of several sets, and a power of two: around it and over this all lie within ±1."""
+
+    center: NDArray[np.float64]  # (d,)
+    exponent: int
+
+    @classmethod
+    def around(cls, sets: Sequence[FeatureSet]) -> Self:
+        """Find the frame of all samples together."""
+        tiles = [side.rows.tiles(_TILE) for side in sets]
+        sums = [tile.sum(axis=0, dtype=np.float64) for of_side in tiles for tile in of_side]
+        mean = np.sum(sums, axis=0) / sum(map(len, sets))
+        largest = max(
+            float(np.abs(tile - mean).max()) for side in sets for tile in side.rows.tiles(_TILE)
+        )
+        return cls(mean, math.frexp(largest)[1])
+
+    def apply(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Return rows as they are in this frame."""
+        return np.asarray(np.ldexp(rows - self.center, -self.exponent))
+
+    def dense(self, sets: Sequence[FeatureSet], dtype: type[np.floating]) -> NDArray[np.floating]:
+        """Return all sets in one array; no more than a tile of the rows is ever held twice."""
+        rows = np.empty((sum(map(len, sets)), len(self.center)), dtype)
+        start = 0
+        for side in sets:
+            for tile in side.rows.tiles(_TILE):
+                rows[start : start + len(tile)] = self.apply(tile)
+                start += len(tile)
+        return rows
+
+    def float32_tells_neighbors_apart(self, sets: Sequence[FeatureSet]) -> bool:
+        """Whether products in float32 resolve the distance of neighbours, judged by some rows."""
+        n, first = sum(map(len, sets)), 0
+        chosen, found = np.arange(0, n, max(1, n // _N_PROBES)), []
+        for side in sets:
+            here = chosen[(chosen >= first) & (chosen < first + len(side))] - first
+            found.append(self.apply(side.select(here).tile(0, len(here))).astype(np.float32))
+            first += len(side)
+        probes = np.concatenate(found).astype(np.float64)
+        norms = np.einsum("ij,ij->i", probes, probes)
+        squared = norms[:, None] + norms - 2 * probes @ probes.T
+        # Among so few the nearest is farther than among all, in d dimensions by at most this.
+        ratio = (len(probes) / n) ** (2 / probes.shape[1])
+        np.fill_diagonal(squared, np.inf)
+        nearest = float(np.median(squared.min(axis=1))) * ratio
+        resolution = float(np.finfo(np.float32).eps) * float(norms.max())
+        return bool(nearest > _SPARE * resolution)

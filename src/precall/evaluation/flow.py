@@ -1,0 +1,169 @@
+"""The flow from two sets of samples to a result."""
+
+import platform
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from precall.data.feature_sets import FeatureSet, caveats, check_same_features
+from precall.data.labels import Labels
+from precall.errors import InputError, PrecallWarning
+from precall.estimators import Estimator
+from precall.evaluation.ceilings import find_ceilings
+from precall.evaluation.evidence_pool import EvidencePool, Sets, best_of, gather_evidence
+from precall.evaluation.settings import Settings
+from precall.evaluation.workbench import Workbench
+from precall.findings.modes import find_modes
+from precall.findings.samples import Samples
+from precall.neighbors.plan import CrossPlan
+from precall.results.evaluation import Evaluation, Protocol
+from precall.results.sample_size import wide_intervals
+from precall.runtime.written_calls import one_line
+from precall.scores import SamplePair
+from precall.uncertainty.bands import CurveBand
+from precall.uncertainty.intervals import replicate_scores
+from precall.uncertainty.two_sample import binomial_test
+from precall.version import __version__
+
+
+def evaluate_sets(settings: Settings, sets: Sets, bench: Workbench, call: str) -> Evaluation:
+    """Evaluate placed sets: all samples, then what stands beside, then class by class."""
+    check_same_features(*sets)
+    labels = Labels.of(*settings.labels, sets)
+    held_out = _held_out(settings, sets[0])
+    settings.check(sets)
+    subsets = {label: labels.select(label, sets) for label in labels.classes()}
+    both_sided = {label: subset for label, subset in subsets.items() if subset is not None}
+    for part in (sets, *both_sided.values()):
+        bench.progress.announce(settings.expected_work(part))
+
+    found = assess(settings, sets, bench, call)
+    if settings.ceiling is not False:
+        ceilings = find_ceilings(settings, sets, held_out, bench)
+        found["scores"] = {
+            name: replace(score, ceiling=ceilings.get(name))
+            for name, score in found["scores"].items()
+        }
+    if settings.modes is not None:
+        bench.progress.doing("looking for modes")
+        found["modes"] = find_modes(
+            *sets, n_modes=settings.modes, confidence=settings.confidence, seed=settings.seed
+        )
+    classes, skipped = _by_class(settings, both_sided, bench, call)
+    one_sided = [
+        f"class {label!r} is not evaluated: only one side has it."
+        for label, subset in subsets.items()
+        if subset is None
+    ]
+    wide = wide_intervals(found["scores"], sets)
+    doubts = [*caveats(*sets), *settings.caveats(sets), *wide, *one_sided, *skipped]
+    for text in doubts:
+        warnings.warn(text, PrecallWarning, stacklevel=3)
+    shares = {label: labels.share(label) for label in subsets}
+    return Evaluation(**found, warnings=tuple(doubts), classes=classes, class_shares=shares)
+
+
+def assess(settings: Settings, sets: Sets, bench: Workbench, call: str) -> dict[str, Any]:
+    """Find the curves, scores, intervals and samples of two sets, by their names in a result."""
+    split, seed = settings.split, settings.seed
+    named = settings.named_estimators(sets)
+    scored = settings.asked_of_all(sets)
+    pools, statistics = gather_evidence(bench, named, sets, split, seed, scored)
+    requests = settings.possible_scores(sets)
+    pair = SamplePair(statistics, sets, bench.session, seed)
+    if requests:
+        bench.progress.doing("scoring")
+    scores = {request.name: request.measure(pair) for request in requests}
+    replicates = {}
+    if settings.intervals and requests:
+        bench.progress.doing("measuring uncertainty")
+        replicates = replicate_scores(pair, requests, scores, scored.plan.cross or CrossPlan())
+        for name, blocks in replicates.items():
+            interval = blocks.interval(scores[name].value, settings.confidence)
+            scores[name] = replace(scores[name], interval=interval)
+    ratios = {name: pool.likelihood_ratios for name, pool in pools.items()}
+    samples = Samples.of(ratios, pair, requests, settings.realism_k(sets))
+    return {
+        "curves": {name: pool.curve(split) for name, pool in pools.items()},
+        "scores": scores,
+        "protocol": _protocol(settings, sets, named, pools, bench.engine, call),
+        "best_curve": best_of(pools, split, seed),
+        "tests": {
+            name: binomial_test(pool.judged_ratios, seed)
+            for name, pool in pools.items()
+            if split.is_single
+        },
+        "bands": {
+            name: CurveBand.of([found[0] for found in pool.parts], settings.confidence, seed)
+            for name, pool in pools.items()
+            if settings.intervals and split.repeats_halves
+        },
+        "confidence": settings.confidence if settings.intervals else None,
+        "extremes": samples.extremes(),
+        "replicates": replicates,
+        "samples": samples,
+    }
+
+
+def _by_class(
+    settings: Settings, subsets: Mapping[str, Sets], bench: Workbench, call: str
+) -> tuple[dict[str, Evaluation], list[str]]:
+    """Evaluate class by class; say which classes, or scores of them, there is too little for."""
+    classes: dict[str, Evaluation] = {}
+    skipped: list[str] = []
+    for label, subset in subsets.items():
+        try:
+            settings.check(subset)
+        except InputError as error:
+            skipped.append(f"class {label!r} is not evaluated: {error}")
+            continue
+        doubts = settings.caveats(subset)
+        skipped += [f"class {label!r}: {text}" for text in doubts]
+        found = assess(settings, subset, bench, call) | {"samples": None}
+        classes[label] = Evaluation(**found, warnings=tuple(doubts))
+    return classes, skipped
+
+
+def _held_out(settings: Settings, real: FeatureSet) -> FeatureSet | None:
+    """Read the held-out samples of a ceiling, if there are any."""
+    if isinstance(settings.ceiling, bool):
+        return None
+    held_out = FeatureSet.of(settings.ceiling, "ceiling")
+    check_same_features(real, held_out)
+    return held_out
+
+
+def _protocol(
+    settings: Settings,
+    sets: Sets,
+    named: Mapping[str, Estimator],
+    pools: Mapping[str, EvidencePool],
+    engine: str,
+    call: str,
+) -> Protocol:
+    real, generated = sets
+    return Protocol(
+        n=len(real),
+        m=len(generated),
+        d=real.n_features,
+        dtype=str(np.promote_types(real.dtype, generated.dtype)),
+        estimators={name: one_line(estimator) for name, estimator in named.items()},
+        k={name: estimator.n_neighbors for name, estimator in named.items()},
+        choices={name: tuple(pool.choices) for name, pool in pools.items() if pool.choices},
+        split=str(settings.split),
+        seed=settings.seed,
+        tie_rule=str(settings.convention.tie_rule(*(side.input_dtype for side in sets))),
+        convention=settings.convention.name,
+        engine=engine,
+        sources={"real": real.source, "generated": generated.source},
+        fingerprints={"real": real.fingerprint, "generated": generated.fingerprint},
+        versions={
+            "precall": __version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+        call=call,
+    )

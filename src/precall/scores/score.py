@@ -1,0 +1,28 @@
+"""A score: one number, and what is known about it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """A score that real samples reach, and what the generated ones reach at the same sizes.
+
+    Scores depend on the number of samples, so that only these two compare.
+    """
+
+    perfect: float
+    generated: float
+    n: int  # real samples that both are compared with
+    m: int  # samples that are compared with them
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One number, and what it would be if both distributions were the same."""
+
+    value: float
+    k: int | None = None
+    expected_if_equal: float | None = None
+    interval: tuple[float, float] | None = None
+    standard_deviation: float | None = None  # over subsets, of kernel_distance
+    ceiling: Ceiling | None = None

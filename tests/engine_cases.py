@@ -1,0 +1,58 @@
+"""Every engine that keeps the contract, and data that is unkind to it."""
+
+import numpy as np
+from precall.data.feature_sets import FeatureSet
+from precall.data.splits import NoSplit
+from precall.engines.cpu.engine import CpuEngine
+from precall.engines.cpu.kernel_choice import KERNELS, is_supported
+from precall.engines.reference import ReferenceEngine
+from precall.neighbors.sweeps import Ask, Sweeps
+from toy_engine import ToyEngine
+
+ENGINES = {
+    **{
+        f"cpu {name}": lambda name=name: CpuEngine(name)
+        for name, kernel in KERNELS.items()
+        if is_supported(kernel)
+    },
+    "cpu, small chunks": lambda: CpuEngine(chunk=41),
+    "reference, odd tiles": lambda: ReferenceEngine(query_tile=41, reference_tile=97),
+    "toy": ToyEngine,
+}
+
+
+def measure(engine, fold, plan, threads=2, advance=lambda n_pairs: None):
+    """What the driver finds with an engine."""
+    with engine.open(threads, advance) as session:
+        session.place(*(rows for s in (fold.real, fold.generated) for rows in (s.fit, s.evaluated)))
+        (found,) = Sweeps(session).measure([Ask(fold, plan)])
+    return found
+
+
+def fold_of(real, generated, split=None):
+    """The first fold of two arrays."""
+    sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
+    return (split or NoSplit()).folds(*sets, seed=0)[0]
+
+
+# Each takes a generator and a shape, and returns data that is unkind in its own way.
+NASTY = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "offset 1e6": lambda rng, shape: rng.normal(size=shape) + 1e6,
+    "scale 1e-41": lambda rng, shape: rng.normal(size=shape) * 1e-41,
+    "scale 1e18": lambda rng, shape: rng.normal(size=shape) * 1e18,
+    "scale 1e-160": lambda rng, shape: rng.normal(size=shape) * 1e-160,
+    "duplicates": lambda rng, shape: rng.normal(size=shape)[rng.integers(0, 2, shape[0])],
+    "one point": lambda rng, shape: np.full(shape, 0.1),
+    "integer grid": lambda rng, shape: rng.integers(-3, 4, shape).astype(float),
+    "binary": lambda rng, shape: rng.integers(0, 2, shape).astype(float),
+    "tenths": lambda rng, shape: rng.integers(0, 10, shape) / 10,
+    "outlier": lambda rng, shape: np.where(
+        np.arange(shape[0])[:, None] == 0, 1e18, rng.normal(size=shape)
+    ),
+    "cauchy": lambda rng, shape: rng.standard_cauchy(shape),
+    "vanishing in float32": lambda rng, shape: 1.0 + rng.integers(0, 4, shape) * 2.0**-40,
+    "nearly tied": lambda rng, shape: rng.integers(0, 3, shape) * (1 + 1e-15),
+    "two scales": lambda rng, shape: rng.normal(size=shape) * 10.0 ** rng.integers(-9, 9, shape),
+    "low rank": lambda rng, shape: rng.normal(size=(shape[0], 1)) * np.arange(1.0, shape[1] + 1),
+}
