@@ -218,7 +218,10 @@ def test_pictures_are_counted_before_the_work(run, files, tmp_path, monkeypatch)
     manifest.write_text("a.png\nb.png\n")
     with_pictures = ["evaluate", *files, "--images-generated", str(manifest)]
     code, _, err = run(*with_pictures)
-    assert (code, err) == (2, "precall: pictures are shown on a page; add --html PATH.\n")
+    assert (code, err) == (
+        2,
+        "precall: --images-real and --images-generated need a page; add --html PATH.\n",
+    )
     code, _, err = run(*with_pictures, "--html", str(tmp_path / "r.html"))
     assert (code, err) == (
         2,
@@ -230,12 +233,15 @@ def test_pictures_are_counted_before_the_work(run, files, tmp_path, monkeypatch)
     models = [f"a={files[0]}", f"b={files[1]}"]
     page = ["--html", str(tmp_path / "r.html")]
     code, _, err = run("compare", files[0], *models, *page, "--images-generated", f"c={tmp_path}")
-    assert (code, err) == (2, "precall: there are pictures of 'c', but no such model.\n")
+    assert (code, err) == (
+        2,
+        "precall: --images-generated names 'c', which is not a model; choose from a, b.\n",
+    )
     folder = ["--subsample", "--images-generated", f"a={tmp_path}"]
     code, _, err = run("compare", files[0], *models, *page, *folder)
     assert (code, err) == (
         2,
-        "precall: --images-generated goes without --subsample, which leaves rows out.\n",
+        "precall: --images-generated cannot be combined with --subsample, which leaves rows out.\n",
     )
 
 
@@ -335,7 +341,7 @@ def test_compare(run, files, tmp_path):
     code, _, err = run("compare", real, generated)
     assert (code, err) == (
         2,
-        f"precall: {generated!r} is no model; give each as NAME=FILE, every name once.\n",
+        f"precall: expected NAME=FILE, with a different NAME for each file; got {generated!r}.\n",
     )
 
 
@@ -362,11 +368,14 @@ def test_frechet(run, files):
             + ", ".join(SCORES)
             + ".",
         ),
-        (["--no-curves", "--estimator", "knn"], "--estimator goes without --no-curves."),
-        (["--score", "all", "--score", "recall"], "--score all and --score none stand alone."),
+        (["--no-curves", "--estimator", "knn"], "--estimator cannot be combined with --no-curves."),
+        (
+            ["--score", "all", "--score", "recall"],
+            "--score all and --score none cannot be combined with others.",
+        ),
         (
             ["--samples", "samples.xls"],
-            "samples are written to a .csv or .parquet file; got samples.xls.",
+            "samples can only be written to a .csv or .parquet file; got samples.xls.",
         ),
         (
             ["--k", "0"],
@@ -384,10 +393,10 @@ def test_frechet(run, files):
         ),
         (
             ["--split", "--folds", "3"],
-            "only one of --split, --no-split, --folds and --coin-flip goes.",
+            "only one of --split, --no-split, --folds and --coin-flip may be given.",
         ),
         (["--folds", "1"], "folds must be an integer of at least 2; got 1."),
-        (["--seed", "-4"], "seed must be an integer of at least 0; got -4."),
+        (["--seed", "-4"], "Invalid value for '--seed': -4 is not in the range x>=0."),
         (["--engine", "warp"], "engine='warp' is unknown; choose from 'auto', 'cpu', 'reference'."),
         (["--bogus"], "No such option '--bogus'."),
     ],

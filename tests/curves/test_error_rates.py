@@ -113,6 +113,6 @@ def test_pooled_folds_add_their_errors():
 
 
 def test_one_class_is_not_enough():
-    message = "error rates need evaluated samples of both classes; got only one."
+    message = "evidence must be of real and of generated samples; got only one class."
     with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
         ErrorRates.of(evidence([(1, 0, True), (2, 0, True)]))

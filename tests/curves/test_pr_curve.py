@@ -12,7 +12,9 @@ from strategies import weights
 
 HISTOGRAMS = st.integers(1, 6).flatmap(lambda n: st.tuples(weights(n), weights(n)))
 LAMBDAS = np.concatenate([[0.0], np.geomspace(1e-4, 1e4, 201), [np.inf]])
-REWEIGHTED = PRCurve.from_histograms([0.3, 0.2, 0.5, 0], [0, 0.5, 0.2, 0.3])  # 000 Fig. 3
+REWEIGHTED = PRCurve.from_histograms(
+    [0.3, 0.2, 0.5, 0], [0, 0.5, 0.2, 0.3]
+)  # Sykes et al. 2024, Fig. 3
 EMPTY = PRCurve([0.0], [0.0])
 SQUARE = PRCurve([0.0, 1.0], [1.0, 0.0])
 
@@ -34,7 +36,7 @@ def test_sajjadis_toy():
 
 @pytest.mark.parametrize("q", range(1, 11))
 def test_mode_dropping_with_labels_is_a_rectangle(q):
-    """003 Fig. 2: real has 5 of 10 classes, generated the first q."""
+    """Simon et al. 2019, Fig. 2: real has 5 of 10 classes, generated the first q."""
     classes = np.arange(10)
     curve = PRCurve.from_histograms(classes < 5, classes < q)
     assert curve.max_precision == pytest.approx(min(1, 5 / q), abs=1e-15)
@@ -45,7 +47,7 @@ def test_mode_dropping_with_labels_is_a_rectangle(q):
 
 @given(HISTOGRAMS)
 def test_the_curve_is_the_shared_mass(pair):
-    """000 Eq. 1: α_λ = Σ min(λp, q), at every λ."""
+    """Sykes et al. 2024, Eq. 1: α_λ = Σ min(λp, q), at every λ."""
     p, q = (np.array(side) / sum(side) for side in pair)
     curve = PRCurve.from_histograms(*pair)
     for lam in (0.01, 0.5, 1.0, 1.7, 40.0):
@@ -196,7 +198,7 @@ def test_plot():
 
 
 REFUSED = {
-    "fpr and fnr are not the vertices of a curve: they need one equal length of at least 1; "
+    "fpr and fnr are not the vertices of a curve: they must be equally long and not empty; "
     "got shapes (2,) and (1,).": lambda: PRCurve([0, 1], [0]),
     "fpr and fnr are not the vertices of a curve: all rates must lie in [0, 1].": lambda: PRCurve(
         [0, 2], [1, 0]

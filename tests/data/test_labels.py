@@ -152,7 +152,7 @@ def test_text_files_of_other_systems(tmp_path):
         ),
         (
             np.zeros((60, 2), int),
-            "labels_real must be one label a sample; got an array of shape (60, 2).",
+            "labels_real must hold one label per sample; got an array of shape (60, 2).",
         ),
     ],
 )

@@ -169,6 +169,8 @@ def test_columns_of_numbers_are_features(tmp_path):
     np.testing.assert_array_equal(read(path, "real"), [[1, 3], [2, 4]])
     pa.parquet.write_table(pa.table({"v": [[1.0, 2.0], [3.0]]}), path)
     check_refused(path, f"{path} has vectors of different lengths.")
+    pa.parquet.write_table(pa.table({"v": pa.array([], pa.list_(pa.float64()))}), path)
+    check_refused(path, f"{path} has no rows.")
     pa.parquet.write_table(pa.table({"v": [1.0, None]}), path)
     check_refused(path, f"{path} has missing values; drop the rows that hold them.")
     pa.parquet.write_table(pa.table({"v": ["a"]}), path)
@@ -226,7 +228,11 @@ def test_zarr_with_a_pickle_codec_is_refused(tmp_path, key):
     metadata[key] = [codec] if key == "filters" else codec
     (path / ".zarray").write_text(json.dumps(metadata))
     (path / "0.0").write_bytes(pickle.dumps(Explosion(trap)))
-    check_refused(path, f"{path} uses the codec 'pickle', which precall does not trust.")
+    check_refused(
+        path,
+        f"{path} uses the codec 'pickle', which precall does not trust; save it with another one, "
+        "such as blosc.",
+    )
     assert not trap.exists()
 
 
@@ -259,7 +265,7 @@ def test_forged_sizes_allocate_nothing(tmp_path, shape):
     with pytest.raises(precall.InputError, match=f"^real: {re.escape(str(path))} (is|has) "):
         read(path, "real")
     path.write_bytes((2**60).to_bytes(8, "little") + b"{}")
-    check_refused(path, f"{path} is no sound .safetensors file: its header is longer")
+    check_refused(path, f"{path} is not a valid .safetensors file: its header is longer")
 
 
 def test_an_archive_that_holds_more_than_it_promises(tmp_path):

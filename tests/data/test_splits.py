@@ -50,7 +50,7 @@ def test_cross_fit_evaluates_everyone_once_by_the_others(n_folds, n, seed):
 
 @given(st.integers(2, 40), st.integers(2, 40), st.integers(0, 5))
 def test_of_each_pair_a_coin_lets_one_fit(n, m, seed):
-    """003 Algorithm 1, createTrainTest; samples without a partner have coins of their own."""
+    """createTrainTest of Simon et al. 2019; samples without a partner have coins of their own."""
     (fold,) = CoinFlip().folds(numbered(n, "real"), numbered(m, "generated"), seed)
     real, generated = set(indices(fold.real.fit)), set(indices(fold.generated.fit))
     for side, size in ((fold.real, n), (fold.generated, m)):

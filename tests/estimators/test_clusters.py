@@ -111,7 +111,8 @@ def test_scale_does_not_matter(scale):
             lambda: precall.evaluate(
                 np.eye(8), np.eye(8), estimators=[precall.Clusters()], split=False, scores=()
             ),
-            "n_clusters=20 needs as many samples to fit on; real and generated have 16 together.",
+            "n_clusters=20 needs at least 20 samples to fit on; real and generated have 16 "
+            "together.",
         ),
     ],
 )

@@ -27,7 +27,7 @@ def evidence(estimators, real, generated, split):
 
 @given(pairs_with_k(), st.sampled_from([NoSplit(), HoldOut(), CrossFit(2)]))
 def test_coverage_and_knn_agree_at_the_extremes(pair, split):
-    """000, footnote 4: on every sample, ties included."""
+    """Sykes et al. 2024, footnote 4: on every sample, ties included."""
     real, generated, k = pair
     if not isinstance(split, NoSplit):
         k = min(len(real), len(generated)) // 2
@@ -38,7 +38,7 @@ def test_coverage_and_knn_agree_at_the_extremes(pair, split):
 
 @given(pairs_with_k())
 def test_without_a_split_no_extreme_classifier_errs_on_its_own_class(pair):
-    """000 §3.1: fpr = 0 at γ = ∞ and fnr = 0 at γ = 0, by design."""
+    """Sykes et al. 2024 §3.1: fpr = 0 at γ = ∞ and fnr = 0 at γ = 0, by design."""
     real, generated, k = pair
     estimators = [cls(k) for cls in NEIGHBOR_ESTIMATORS.values()]
     (found,) = evidence(estimators, real, generated, NoSplit())
@@ -53,7 +53,7 @@ def squared(a, b):
 
 @given(pairs_with_k())
 def test_the_extreme_classifiers_are_the_scalars_of_the_field(pair):
-    """000 §3.1: fnr at γ = ∞ is Eq. 4 for ipr at k, Eq. 5 for coverage at k − 1."""
+    """Sykes et al. 2024 §3.1: fnr at γ = ∞ is Eq. 4 for ipr at k, Eq. 5 for coverage at k − 1."""
     real, generated, k = pair
     estimators = [precall.IPR(k), Coverage(k)]
     ((ipr, coverage),) = evidence(estimators, real, generated, NoSplit())

@@ -57,8 +57,11 @@ def test_densities_must_make_sense():
     ):
         precall.Likelihood(5, 6)
     for p, message in (
-        (lambda x: x, "p must return one log density a row; got shape (3, 2) for 3 rows."),
-        (lambda x: x[:, 0] + np.nan, "p returned a log density that is NaN or +inf."),
+        (lambda x: x, "p must return one log density per row; got shape (3, 2) for 3 rows."),
+        (
+            lambda x: x[:, 0] + np.nan,
+            "p must return log densities that are finite or -inf; got NaN or +inf.",
+        ),
     ):
         with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
             precall.Likelihood(p, p).weigh(rows, rows)

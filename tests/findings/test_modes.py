@@ -11,7 +11,7 @@ from precall.findings.modes import _clopper_pearson, _holm
 from precall.truth import Gaussian, Mixture
 
 CENTERS = tuple(Gaussian(c) for c in np.random.default_rng(0).normal(0, 3, (20, 16)))
-WEIGHTS = [0.3, 0.2, 0.5, 0.0], [0.0, 0.5, 0.2, 0.3]  # 000 Fig. 3
+WEIGHTS = [0.3, 0.2, 0.5, 0.0], [0.0, 0.5, 0.2, 0.3]  # Sykes et al. 2024, Fig. 3
 
 
 def fig3(n):
@@ -86,7 +86,7 @@ def test_modes_and_diagnosis_in_a_result():
     ("n_modes", "message"),
     [
         (1, "n_modes must be an integer of at least 2; got 1."),
-        (50, "n_modes=50 needs as many samples; both sets have 20."),
+        (50, "n_modes=50 needs at least 50 samples; real and generated have 20 together."),
     ],
 )
 def test_refusals(n_modes, message):

@@ -101,13 +101,13 @@ def test_tables_in_files(result, tmp_path):
 
 
 def test_refusals(result, tmp_path):
-    message = f"samples are written to a .csv or .parquet file; got {tmp_path / 's.xlsx'}."
+    message = f"samples can only be written to a .csv or .parquet file; got {tmp_path / 's.xlsx'}."
     with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
         result.samples.write(tmp_path / "s.xlsx")
-    with pytest.raises(precall.InputError, match=r"^n must be a positive integer; got 0\.$"):
+    with pytest.raises(precall.InputError, match=r"^n must be an integer of at least 1; got 0\.$"):
         result.samples.worst_generated(0)
     bare = precall.evaluate(REAL, GENERATED, estimators=["knn"], scores=())
-    with pytest.raises(precall.InputError, match="evaluate with a score that looks at them"):
+    with pytest.raises(precall.InputError, match="evaluate with one that does"):
         bare.samples.worst_generated()
 
 

@@ -114,21 +114,25 @@ REFUSED = {
     "components must be a list of at least one distribution.": lambda: Mixture([]),
     "covariance must be finite.": lambda: Gaussian([0, 0], np.inf),
     "mean must be a vector of finite numbers; got 'ab'.": lambda: Gaussian("ab"),
-    "n must be a non-negative integer; got -1.": lambda: Gaussian([0]).sample(-1, 0),
-    "seed must be a non-negative integer; got None.": lambda: Gaussian([0]).sample(1, None),
+    "n must be an integer of at least 0; got -1.": lambda: Gaussian([0]).sample(-1, 0),
+    "seed must be an integer of at least 0; got None.": lambda: Gaussian([0]).sample(1, None),
     "low and high must not exceed 1e+150.": lambda: UniformBox([-1e308], [1e308]),
     "components must all have the same number of features.": (
         lambda: Mixture([Gaussian([0]), Gaussian([0, 0])])
     ),
-    "weights must hold one number a component (1); got shape (2,).": (
+    "weights must have shape (1,), one number for each component; got shape (2,).": (
         lambda: Mixture([Gaussian([0])], [1, 2])
     ),
     "weights must be finite and non-negative, not all of them 0.": (
         lambda: Mixture([Gaussian([0])], [0])
     ),
-    "low and high must have one length, with low < high everywhere.": lambda: UniformBox([1], [0]),
-    "radii must satisfy 0 <= inner < outer; got 2 and 1.": lambda: UniformShell([0], 2, 1),
-    "radii must satisfy 0 < minor <= major; got minor=2 and major=1.": (
+    "low and high must be equally long, with low < high in every feature.": lambda: UniformBox(
+        [1], [0]
+    ),
+    "radii must satisfy 0 <= inner < outer <= 1e+150; got inner=2 and outer=1.": lambda: (
+        UniformShell([0], 2, 1)
+    ),
+    "radii must satisfy 0 < minor <= major <= 1e+150; got minor=2 and major=1.": (
         lambda: UniformTorus([0, 0, 0], 1, 2)
     ),
     "center must have three coordinates; got 2.": lambda: UniformTorus([0, 0], 2, 1),

@@ -16,7 +16,7 @@ from precall.truth import (
 )
 
 CENTRES = [Gaussian(np.full(64, mu)) for mu in (0.0, -5.0, 3.0, 5.0)]
-P_WEIGHTS, Q_WEIGHTS = [0.3, 0.2, 0.5, 0.0], [0.0, 0.5, 0.2, 0.3]  # 000 §4.2
+P_WEIGHTS, Q_WEIGHTS = [0.3, 0.2, 0.5, 0.0], [0.0, 0.5, 0.2, 0.3]  # Sykes et al. 2024 §4.2
 
 
 def test_two_gaussians_of_equal_covariance():
@@ -40,7 +40,7 @@ def test_equal_distributions():
     ("d", "shift", "share"), [(1, 8, 0.2), (2, 6, 0.16), (3, 4, 0.216), (4, 4, 0.1296)]
 )
 def test_cubes(d, shift, share):
-    """001 App. B.2."""
+    """Cheema & Urner 2023, appendix B.2."""
     low = np.zeros(d)
     curve = true_curve(UniformBox(low, low + 10), UniformBox(low + shift, low + 10 + shift))
     assert curve.max_precision == pytest.approx(share)
@@ -99,11 +99,11 @@ def test_refusals():
         "p and q must have the same number of features; got 1 and 2.": (
             lambda: true_curve(Gaussian([0]), Gaussian([0, 0]))
         ),
-        "labelled=True needs two mixtures.": (
+        "labelled=True needs p and q to be mixtures.": (
             lambda: true_curve(Gaussian([0]), Gaussian([1]), labelled=True)
         ),
         "p and q must be distributions; got 1 and 2.": lambda: true_curve(1, 2),
-        "n_samples must be a positive integer; got 0.": (
+        "n_samples must be an integer of at least 1; got 0.": (
             lambda: true_curve(Gaussian([0]), Gaussian([1], 2.0), n_samples=0)
         ),
     }.items():

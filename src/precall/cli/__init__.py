@@ -6,15 +6,9 @@ import warnings
 import click
 
 from precall.cli.evaluating import compare_command, evaluate_command
-from precall.cli.other_commands import (
-    convert_command,
-    demo_command,
-    frechet_command,
-    info_command,
-    test_command,
-)
 from precall.cli.reporting import report_command
 from precall.cli.reproducing import reproduce_command
+from precall.cli.short_commands import SHORT_COMMANDS
 from precall.errors import InputError, PrecallWarning
 from precall.version import __version__
 
@@ -33,17 +27,9 @@ def _cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for _command in (
-    evaluate_command,
-    compare_command,
-    report_command,
-    test_command,
-    frechet_command,
-    convert_command,
-    info_command,
-    reproduce_command,
-    demo_command,
-):
+for _command in (evaluate_command, compare_command, report_command, reproduce_command):
+    _cli.add_command(_command)
+for _command in SHORT_COMMANDS:
     _cli.add_command(_command)
 
 

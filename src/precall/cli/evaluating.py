@@ -3,44 +3,26 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
-from precall.cli.command_line import remembering_command
-from precall.cli.options import (
-    K,
-    Neighbors,
-    check_outputs,
-    check_pictures,
-    chosen_scores,
-    chosen_split,
-    named_estimator,
-    named_files,
-    output_options,
-)
-from precall.estimators import ESTIMATORS, NEIGHBOR_ESTIMATORS
-from precall.evaluation.comparison import compare
+from precall.cli import options
+from precall.cli.typed_command import remembering_command
+from precall.estimators import NEIGHBOR_ESTIMATORS
+from precall.evaluation.comparison import Comparison, compare
 from precall.evaluation.evaluate import evaluate
+from precall.results.evaluation import Evaluation
 from precall.scores.conventions import CONVENTIONS
-
-__all__ = ["compare_command", "evaluate_command"]
 
 
 @click.command("evaluate")
-@click.argument("real", type=click.Path(path_type=Path))
-@click.argument("generated", type=click.Path(path_type=Path))
-@click.option(
-    "--estimator",
-    "estimators",
-    multiple=True,
-    metavar="NAME",
-    help=f"Curve to estimate; may be repeated. One of {', '.join(ESTIMATORS)}, or a certain "
-    f"classifier such as classifier:forest, or clusters:50. "
-    f"[default: {', '.join(NEIGHBOR_ESTIMATORS)}]",
-)
+@click.argument("real", type=options.PATH)
+@click.argument("generated", type=options.PATH)
+@options.estimators
 @click.option(
     "--k",
-    type=Neighbors(),
+    type=options.Neighbors(),
     default="sqrt",
     show_default=True,
     help="Number of neighbours; sqrt is the root of the smaller sample size, cv leaves it to "
@@ -49,12 +31,14 @@ __all__ = ["compare_command", "evaluate_command"]
 @click.option(
     "--split/--no-split",
     default=None,
-    help="Fit on a random half and evaluate the other, as the paper does, or use every sample for "
-    "both. [default: four random halves, or two folds with --no-intervals]",
+    help="Fit on a random half and evaluate the other, as Sykes et al. 2024 do, or use every "
+    "sample for both. [default: four random halves, or two folds with --no-intervals]",
 )
 @click.option("--folds", type=int, metavar="F", help="Cross-fit over F folds.")
 @click.option(
-    "--coin-flip", is_flag=True, help="Let a coin decide who fits, of each pair of samples."
+    "--coin-flip",
+    is_flag=True,
+    help="Let a coin decide, for each pair of a real and a generated sample, which one fits.",
 )
 @click.option("--curves/--no-curves", default=True, help="Whether to estimate curves at all.")
 @click.option(
@@ -81,25 +65,18 @@ __all__ = ["compare_command", "evaluate_command"]
     help="Program whose scores to reproduce.",
 )
 @click.option(
-    "--labels-real", type=click.Path(path_type=Path), help="Classes of REAL: .npy, or text by line."
+    "--labels-real", type=options.PATH, help="Classes of REAL: .npy, or text with one label a line."
 )
-@click.option(
-    "--labels-generated", type=click.Path(path_type=Path), help="Classes of GENERATED, likewise."
-)
+@click.option("--labels-generated", type=options.PATH, help="Classes of GENERATED, likewise.")
 @click.option(
     "--intervals/--no-intervals",
     default=True,
     show_default=True,
-    help="Tell how uncertain scores and curves are; without a word on the split, curves are then "
-    "the mean over four random halves.",
+    help="Tell how uncertain scores and curves are; unless a split is chosen, curves are then the "
+    "mean over four random halves.",
 )
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of intervals.")
-@click.option(
-    "--modes/--no-modes",
-    default=True,
-    show_default=True,
-    help="Look for modes that are dropped, invented, over- or under-produced.",
-)
+@options.confidence
+@options.modes
 @click.option(
     "--ceiling",
     is_flag=True,
@@ -107,24 +84,25 @@ __all__ = ["compare_command", "evaluate_command"]
 )
 @click.option(
     "--held-out",
-    type=click.Path(path_type=Path),
+    type=options.PATH,
     help="Other real samples for the ceiling, instead of half of REAL.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of all chance.")
-@click.option("--engine", default="auto", show_default=True, help="Engine that measures.")
-@click.option("--threads", type=int, help="Number of threads. [default: one a core]")
-@output_options
+@options.seed
+@click.option("--engine", default="auto", show_default=True, help="Engine that measures distances.")
+@click.option("--threads", type=int, help="Number of threads. [default: one per core]")
+@options.json
+@options.html
+@options.images_real
 @click.option(
     "--images-generated",
-    type=click.Path(path_type=Path, exists=True),
+    type=options.PICTURES,
     metavar="DIR|MANIFEST",
     help="Pictures of GENERATED, likewise.",
 )
 @click.option(
     "--samples",
     "samples_path",
-    type=click.Path(path_type=Path),
-    metavar="PATH",
+    type=options.PATH,
     help="Write what is known of every sample: s.csv gives s-real.csv and s-generated.csv; or "
     ".parquet.",
 )
@@ -132,29 +110,22 @@ def evaluate_command(
     real: Path,
     generated: Path,
     estimators: tuple[str, ...],
-    k: K,
+    k: options.K,
     split: bool | None,
     folds: int | None,
     coin_flip: bool,
     curves: bool,
     scores: tuple[str, ...],
     score_ks: tuple[int, ...],
-    convention: str,
-    labels_real: Path | None,
-    labels_generated: Path | None,
-    intervals: bool,
-    confidence: float,
     modes: bool,
     ceiling: bool,
     held_out: Path | None,
-    seed: int,
-    engine: str,
-    threads: int | None,
     json_path: str | None,
     html_path: Path | None,
     images_real: Path | None,
     images_generated: Path | None,
     samples_path: Path | None,
+    **passed_on: Any,
 ) -> None:
     """Compare GENERATED samples with REAL ones, both files of features (samples x features).
 
@@ -168,47 +139,28 @@ def evaluate_command(
       precall evaluate real.npy generated.npy --estimator coverage --k 100 --json result.json
     """
     if estimators and not curves:
-        raise click.UsageError("--estimator goes without --no-curves.")
-    given = (
-        real,
-        generated,
-        labels_real,
-        labels_generated,
-        held_out,
-        images_real,
-        images_generated,
-    )
-    inputs = [path for path in given if path]
-    check_outputs(json_path, html_path, samples_path, inputs)
+        raise click.UsageError("--estimator cannot be combined with --no-curves.")
     pictures = {"real": images_real, "generated": images_generated}
-    check_pictures(html_path, pictures, {"real": real, "generated": generated})
+    labels = passed_on["labels_real"], passed_on["labels_generated"]
+    inputs = [real, generated, *labels, held_out, *pictures.values()]
+    options.check_outputs(json_path, html_path, samples_path, inputs)
+    options.check_pictures(html_path, pictures, {"real": real, "generated": generated})
     chosen = (estimators or NEIGHBOR_ESTIMATORS) if curves else ()
     result = evaluate(
         real,
         generated,
-        estimators=[named_estimator(name, k) for name in chosen],
-        scores=chosen_scores(scores),
+        estimators=[options.named_estimator(name, k) for name in chosen],
+        scores=options.chosen_scores(scores),
         score_k=score_ks or None,
-        convention=convention,
-        labels_real=labels_real,
-        labels_generated=labels_generated,
-        split=chosen_split(split, folds, coin_flip=coin_flip),
-        intervals=intervals,
-        confidence=confidence,
+        split=options.chosen_split(split, folds, coin_flip=coin_flip),
         ceiling=held_out or ceiling,
         modes="auto" if modes else None,
-        seed=seed,
-        engine=engine,
-        threads=threads,
         progress=sys.stderr.isatty(),
+        **passed_on,
     )
     result = remembering_command(result)
-    if json_path not in (None, "-"):
-        result.to_json(json_path)
     words = "\n".join(result.diagnosis()) if curves or modes else ""
-    click.echo(f"{result!r}\n\n{words}".rstrip(), err=json_path == "-")
-    if json_path == "-":
-        click.echo(result.to_json(), nl=False)
+    _print(result, f"{result!r}\n\n{words}".rstrip(), json_path)
     if samples_path is not None and result.samples is not None:
         result.samples.write(samples_path)
     if html_path is not None:
@@ -217,30 +169,21 @@ def evaluate_command(
 
 
 @click.command("compare")
-@click.argument("real", type=click.Path(path_type=Path))
+@click.argument("real", type=options.PATH)
 @click.argument("models", nargs=-1, required=True, metavar="NAME=FILE...")
-@click.option(
-    "--estimator",
-    "estimators",
-    multiple=True,
-    metavar="NAME",
-    help="Curve to estimate; may be repeated. See precall evaluate.",
-)
+@options.estimators
 @click.option("--score", "scores", multiple=True, metavar="NAME|all|none", help="Score to compute.")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of intervals.")
+@options.confidence
 @click.option(
     "--subsample",
     is_flag=True,
     help="Take random subsets where models have unequal numbers of samples.",
 )
-@click.option(
-    "--modes/--no-modes",
-    default=True,
-    show_default=True,
-    help="Look for modes that are dropped, invented, over- or under-produced.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of all chance.")
-@output_options
+@options.modes
+@options.seed
+@options.json
+@options.html
+@options.images_real
 @click.option(
     "--images-generated",
     multiple=True,
@@ -252,14 +195,13 @@ def compare_command(
     models: tuple[str, ...],
     estimators: tuple[str, ...],
     scores: tuple[str, ...],
-    confidence: float,
     subsample: bool,
     modes: bool,
-    seed: int,
     json_path: str | None,
     html_path: Path | None,
     images_real: Path | None,
     images_generated: tuple[str, ...],
+    **passed_on: Any,
 ) -> None:
     """Compare several models with REAL samples, and with each other.
 
@@ -267,34 +209,38 @@ def compare_command(
     Example:
       precall compare real.npy gan=gan.npy diffusion=diffusion.npy --html models.html
     """
-    files = named_files(models)
-    folders = named_files(images_generated)
+    files = options.named_files(models)
+    folders = options.named_files(images_generated)
     if folders and subsample:
         raise click.UsageError(
-            "--images-generated goes without --subsample, which leaves rows out."
+            "--images-generated cannot be combined with --subsample, which leaves rows out."
         )
-    pictures = [*folders.values(), *([images_real] if images_real else [])]
-    check_outputs(json_path, html_path, None, [real, *files.values(), *pictures])
-    check_pictures(html_path, {"real": images_real}, {"real": real})
-    check_pictures(html_path, folders, files)
+    inputs = [real, *files.values(), *folders.values(), images_real]
+    options.check_outputs(json_path, html_path, None, inputs)
+    options.check_pictures(html_path, {"real": images_real}, {"real": real})
+    options.check_pictures(html_path, folders, files)
     found = compare(
         real,
         files,
         estimators=estimators or tuple(NEIGHBOR_ESTIMATORS),
-        scores=chosen_scores(scores),
-        confidence=confidence,
+        scores=options.chosen_scores(scores),
         subsample=subsample,
         modes="auto" if modes else None,
-        seed=seed,
         progress=sys.stderr.isatty(),
+        **passed_on,
     )
     results = {name: remembering_command(result) for name, result in found.results.items()}
     found = replace(found, results=results)
-    if json_path not in (None, "-"):
-        found.to_json(json_path)
-    click.echo(repr(found), err=json_path == "-")
-    if json_path == "-":
-        click.echo(found.to_json(), nl=False)
+    _print(found, repr(found), json_path)
     if html_path is not None:
         found.to_html(html_path, images_real=images_real, images_generated=folders)
         click.echo(f"\nreport: {html_path}", err=json_path == "-")
+
+
+def _print(found: Evaluation | Comparison, text: str, json_path: str | None) -> None:
+    """Print a result and write it as JSON; what is on standard output is then JSON alone."""
+    if json_path not in (None, "-"):
+        found.to_json(json_path)
+    click.echo(text, err=json_path == "-")
+    if json_path == "-":
+        click.echo(found.to_json(), nl=False)

@@ -7,12 +7,11 @@ from pathlib import Path
 import click
 from tqdm import tqdm
 
+from precall.cli import options
 from precall.errors import InputError
 from precall.experiments import EXPERIMENTS, Experiment, Size, finished, run_experiment
 from precall.experiments.tables import experiment_list, page, row_table
 from precall.runtime.output_files import write_text
-
-__all__ = ["reproduce_command"]
 
 
 @click.command("reproduce")
@@ -26,17 +25,12 @@ __all__ = ["reproduce_command"]
     show_default=True,
     help="Folder for results, figures and the page; what is finished there is not done again.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@options.seed
 @click.option(
     "--repeats", type=click.IntRange(min=1), help="Repetitions. [default: each experiment's own]"
 )
 def reproduce_command(
-    names: tuple[str, ...],
-    is_list: bool,
-    quick: bool,
-    out: Path,
-    seed: int,
-    repeats: int | None,
+    names: tuple[str, ...], is_list: bool, quick: bool, out: Path, seed: int, repeats: int | None
 ) -> None:
     """Do experiments of the papers again: the published number beside ours.
 

@@ -9,22 +9,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from precall.curves.pr_curve import (
-    Curve,
-    PRCurve,
-    PrecisionRecall,
-    check_share,
-    check_weight,
-    weighted_mean,
-)
+from precall.curves.pr_curve import Curve, PRCurve, PrecisionRecall
 from precall.errors import InputError
-
-__all__ = ["GaussianShiftCurve"]
 
 Floats = NDArray[np.float64]
 
@@ -69,15 +60,16 @@ class GaussianShiftCurve(Curve):
         half = self.shift / 2
         return ndtr(-u / self.shift - half), ndtr(u / self.shift - half)
 
-    @property
-    def max_precision(self) -> float:
-        """α_∞ = 1: both supports are the whole space."""
-        return 1.0
+    def _log_trade_off(self, fpr: Floats) -> Floats:
+        """Return ln λ where the best classifier has this fpr."""
+        from scipy.special import ndtri
 
-    @property
-    def max_recall(self) -> float:
-        """β_0 = 1: both supports are the whole space."""
-        return 1.0
+        with np.errstate(divide="ignore"):
+            return np.asarray(-self.shift * (ndtri(fpr) + self.shift / 2))
+
+    def swapped(self) -> Self:
+        """Return the curve itself: it is symmetric."""
+        return self
 
     @property
     def area(self) -> float:
@@ -90,16 +82,14 @@ class GaussianShiftCurve(Curve):
         bend = np.clip(self.shift * np.arange(-40.0, 40.25, 0.25), -_LAST_LOG, _LAST_LOG)
         return np.unique(np.concatenate([even, bend]))
 
-    def f_score(self, b: float = 1.0) -> float:
-        """Return F_b (see :meth:`Curve.f_score`): its slope in λ vanishes where fpr = b²·fnr."""
-        check_weight(b)
+    def _best_for(self, b: float) -> Floats:
+        """Where the slope of F_b in λ vanishes: fpr = b²·fnr."""
 
         def slope(u: float) -> float:
             fpr, fnr = self._error_rates(u)
             return float(fpr - b * b * fnr) if b <= 1 else float(fpr / b / b - fnr)
 
-        lam = math.exp(_root(slope))
-        return float(weighted_mean(self.at(lam).precision, lam, b))
+        return np.array([math.exp(_root(slope))])
 
     def median(self) -> PrecisionRecall:
         """Return the PR median: the curve is symmetric, so its halving ray is λ = 1."""
@@ -116,14 +106,9 @@ class GaussianShiftCurve(Curve):
         if len(other.trade_offs) == 0:
             return 0.0
         edges = self._edges_with(other)
-
-        def shared(u: Floats) -> Floats:
-            return np.minimum(*self._area_densities(other, u))
-
-        def joint(u: Floats) -> Floats:
-            return np.maximum(*self._area_densities(other, u))
-
-        return _integrate(shared, edges) / _integrate(joint, edges)
+        shared = _integrate(lambda u: np.minimum(*self._area_densities(other, u)), edges)
+        joint = _integrate(lambda u: np.maximum(*self._area_densities(other, u)), edges)
+        return shared / joint
 
     def _area_densities(self, other: PRCurve, u: Floats) -> tuple[Floats, Floats]:
         ours = _area_density(*self._error_rates(u), u)
@@ -135,10 +120,7 @@ class GaussianShiftCurve(Curve):
         On a piece of ``other``, our α minus its α is concave in λ, with its top where our fpr
         equals the piece's: on either side of that λ there is at most one crossing.
         """
-        from scipy.special import ndtri
-
-        with np.errstate(divide="ignore"):
-            tops = -self.shift * (ndtri(other.fpr) + self.shift / 2)
+        tops = self._log_trade_off(other.fpr)
         edges = np.unique(np.concatenate([self._panels(), np.log(other.trade_offs), tops]))
         edges = edges[np.abs(edges) <= _LAST_LOG + _PANEL_WIDTH]
 
@@ -156,18 +138,14 @@ class GaussianShiftCurve(Curve):
         ]
         return np.unique(np.concatenate([edges, crossings]))
 
-    def precision_at(self, recall: ArrayLike) -> Any:
-        """Return the best precision at a given recall: the root of β_λ = recall."""
-        beta = np.asarray(recall, dtype=np.float64)
-        check_share(beta, "recall")
-        values = np.array([self._precision_at(value) for value in beta.ravel()])
-        return float(values[0]) if beta.ndim == 0 else values.reshape(beta.shape)
+    def _precision_at(self, recall: Floats) -> Floats:
+        return np.array([self._at_recall(beta) for beta in recall.ravel()]).reshape(recall.shape)
 
-    def _precision_at(self, recall: float) -> float:
-        if recall in (0.0, 1.0):
-            return 1.0 - recall
+    def _at_recall(self, beta: float) -> float:
+        if beta in (0.0, 1.0):
+            return 1.0 - beta
         farthest = self.shift**2 / 2 + 40 * self.shift + 800
-        u = _root(lambda u: self._precision(-u) - recall, -farthest, farthest)
+        u = _root(lambda u: self._precision(-u) - beta, -farthest, farthest)
         return self._precision(u)
 
     def _precision(self, u: float) -> float:
@@ -176,11 +154,6 @@ class GaussianShiftCurve(Curve):
 
         half = self.shift / 2
         return float(np.exp(u + log_ndtr(-u / self.shift - half)) + ndtr(u / self.shift - half))
-
-    def recall_at(self, precision: ArrayLike) -> Any:
-        """Return the best recall at a given precision: the curve is symmetric."""
-        check_share(np.asarray(precision, dtype=np.float64), "precision")
-        return self.precision_at(precision)
 
     @property
     def total_variation(self) -> float:
@@ -213,24 +186,10 @@ class GaussianShiftCurve(Curve):
         with np.errstate(over="ignore"):
             return float(np.expm1(self.shift**2))
 
-    def roc(self) -> tuple[Floats, Floats]:
-        """Return points of the optimal ROC curve (003 §5): fpr against 1 − fnr."""
-        fpr, fnr = self._drawn_rates()
-        return fpr, 1.0 - fnr
-
-    def mode_collapse_region(self) -> tuple[Floats, Floats]:
-        """Return points (ε, δ) on the frontier of the mode collapse region (003 §5)."""
-        fpr, fnr = self._drawn_rates()
-        return fnr[::-1], 1.0 - fpr[::-1]
-
-    def _drawn_rates(self) -> tuple[Floats, Floats]:
-        """Error rates on evenly spaced quantiles of the likelihood ratio, fpr ascending."""
-        from scipy.special import ndtri
-
+    def _frontier(self) -> tuple[Floats, Floats]:
+        """On evenly spaced quantiles of the likelihood ratio."""
         fpr = np.linspace(0, 1, 721)
-        with np.errstate(divide="ignore"):
-            u = -self.shift * (ndtri(fpr) + self.shift / 2)
-        return fpr, self._error_rates(u)[1]
+        return fpr, self._error_rates(self._log_trade_off(fpr))[1]
 
 
 def _area_density(fpr: Any, fnr: Any, u: Any) -> Any:

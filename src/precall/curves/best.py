@@ -10,8 +10,6 @@ from precall.curves.evidence import Evidence
 from precall.curves.hull import lower_hull
 from precall.curves.pr_curve import PRCurve
 
-__all__ = ["best_curve"]
-
 Flags = NDArray[np.bool_]
 Errors = tuple[int, int]  # real called generated, generated called real
 

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-__all__ = ["PRCurveDisplay"]
-
 RECALL_LABEL = "recall: how much of real is covered"
 PRECISION_LABEL = "precision: how much of generated is realistic"
 _ISO_F = (0.2, 0.4, 0.6, 0.8)

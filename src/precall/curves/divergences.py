@@ -6,11 +6,10 @@ p_i = 0 and p_i f′(∞) where q_i = 0.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["chi2", "hellinger", "jensen_shannon", "kl"]
 
 Masses = NDArray[np.float64]  # (n_edges,) non-negative, summing to 1
 
@@ -28,17 +27,16 @@ def hellinger(p: Masses, q: Masses) -> float:
 
 def kl(p: Masses, q: Masses) -> float:
     """Σ p ln(p/q); infinite where real has mass and generated has none."""
-    carried = p > 0
-    if (q[carried] == 0).any():
-        return math.inf
-    p, q = p[carried], q[carried]
-    return max(0.0, math.fsum(p * np.log(p / q)))
+    return _sum(lambda p, q: p * np.log(p / q), p, q)
 
 
 def chi2(p: Masses, q: Masses) -> float:
     """Σ p²/q − 1; infinite where real has mass and generated has none."""
+    return max(0.0, _sum(lambda p, q: p**2 / q, p, q) - 1.0)
+
+
+def _sum(term: Callable[[Masses, Masses], Masses], p: Masses, q: Masses) -> float:
     carried = p > 0
     if (q[carried] == 0).any():
         return math.inf
-    p, q = p[carried], q[carried]
-    return max(0.0, math.fsum(p**2 / q) - 1.0)
+    return max(0.0, math.fsum(term(p[carried], q[carried])))

@@ -1,4 +1,4 @@
-"""From evidence to the error rates of a whole family of classifiers (000 §3.1, Eq. 3).
+"""From evidence to the error rates of a family of classifiers (Sykes et al. 2024 §3.1, Eq. 3).
 
 The family is indexed by γ ∈ [0, ∞]. A sample with evidence (a, b) is called real
 
@@ -6,7 +6,7 @@ The family is indexed by γ ∈ [0, ∞]. A sample with evidence (a, b) is calle
   no evidence at all, 0/0, is real in the first case and generated in the second;
 * for γ = ∞ if a > 0, for γ = 0 if b = 0: the classifiers of the scalar metrics;
 
-and the two trivial classifiers are always in the family (000 §3.2).
+and the two trivial classifiers are always in the family (Sykes et al. 2024 §3.2).
 """
 
 from dataclasses import dataclass, field
@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from precall.curves.evidence import Evidence
 from precall.curves.hull import lower_hull
 from precall.errors import InputError
-
-__all__ = ["ErrorRates"]
 
 Counts = NDArray[np.int64]
 
@@ -58,7 +56,9 @@ class ErrorRates:
         if (known := _known.get(evidence)) is not None:
             return known
         if evidence.is_real.all() or not evidence.is_real.any():
-            raise InputError("error rates need evaluated samples of both classes; got only one.")
+            raise InputError(
+                "evidence must be of real and of generated samples; got only one class."
+            )
         groups = _RatioGroups.of(evidence)
         called_real, gamma = groups.called_real()
         n_real = int(np.count_nonzero(evidence.is_real))
@@ -128,7 +128,7 @@ class _RatioGroups:
         first = np.ones(len(side), dtype=bool)
         first[1:] = (side[1:] != side[:-1]) | (quotient[1:] != quotient[:-1])
         starts = np.flatnonzero(first)
-        sizes = np.add.reduceat(labels, starts, axis=0, dtype=np.int64) if len(starts) else _NO_ROWS
+        sizes = np.add.reduceat(labels, starts, axis=0, dtype=np.int64)
         return cls(sizes, side[starts], quotient[starts], no_evidence)
 
     def called_real(self) -> tuple[Counts, NDArray[np.float64]]:
@@ -162,6 +162,3 @@ class _RatioGroups:
 
 def _midpoints(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return (values[1:] + values[:-1]) / 2
-
-
-_NO_ROWS = np.zeros((0, 2), np.int64)

@@ -7,14 +7,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Evidence"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Evidence:
     """How strongly each evaluated sample looks real, and how strongly generated.
 
-    The classifier with parameter γ calls z real if γ·a(z) ≥ b(z) (000 §3.1).
+    The classifier with parameter γ calls z real if γ·a(z) ≥ b(z) (Sykes et al. 2024 §3.1).
     """
 
     for_real: NDArray[Any]  # (n,) non-negative: a(z)

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["lower_hull", "mean_hull", "swept_area"]
-
 Floats = NDArray[np.float64]
 
 

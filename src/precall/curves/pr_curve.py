@@ -1,7 +1,7 @@
 """Precision–recall curves: everything that can be read off one, exactly.
 
 A curve is the set of pairs (α_λ, β_λ), α_λ = min over classifiers of λ·fpr + fnr and β_λ = α_λ/λ
-(000 Eq. 2, 003 Theorem 4), for every trade-off λ ∈ [0, ∞].
+(Sykes et al. 2024, Eq. 2; Simon et al. 2019, Theorem 4), for every trade-off λ ∈ [0, ∞].
 """
 
 import math
@@ -21,8 +21,6 @@ from precall.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["Curve", "PRCurve", "PrecisionRecall"]
 
 Floats = NDArray[np.float64]
 
@@ -45,15 +43,9 @@ class Curve(ABC):
     def error_rates_at(self, trade_off: Floats) -> tuple[Floats, Floats]:
         """Return fpr and fnr of the best classifier at each trade-off λ."""
 
-    @property
     @abstractmethod
-    def max_precision(self) -> float:
-        """α_∞: the share of generated inside the common support."""
-
-    @property
-    @abstractmethod
-    def max_recall(self) -> float:
-        """β_0: the share of real inside the common support."""
+    def swapped(self) -> Self:
+        """Return the curve with the roles of real and generated exchanged."""
 
     @property
     @abstractmethod
@@ -61,58 +53,12 @@ class Curve(ABC):
         """Area under the curve, in [0, 1]."""
 
     @abstractmethod
-    def f_score(self, b: float = 1.0) -> float:
-        """Return F_b, the best weighted harmonic mean of precision and recall on the curve.
-
-        F_b = max over λ of (1 + b²)·α·β / (b²·α + β), in the field's convention (Sajjadi 2018):
-        b > 1 weighs recall, b < 1 weighs precision. 000 §5.1 prints the reverse.
-        """
-
-    @abstractmethod
     def median(self) -> PrecisionRecall:
-        """Return the PR median: the point whose ray α = λβ halves the area (000 §5.1)."""
+        """Return the PR median, whose ray α = λβ halves the area (Sykes et al. 2024 §5.1)."""
 
     @abstractmethod
     def iou(self, other: "Curve") -> float:
-        """Return the intersection over the union of the regions under two curves (000 §4)."""
-
-    @abstractmethod
-    def precision_at(self, recall: ArrayLike) -> Any:
-        """Return the best precision at a given recall; 0 beyond :attr:`max_recall`."""
-
-    @abstractmethod
-    def recall_at(self, precision: ArrayLike) -> Any:
-        """Return the best recall at a given precision; 0 beyond :attr:`max_precision`."""
-
-    @abstractmethod
-    def roc(self) -> tuple[Floats, Floats]:
-        """Return the optimal ROC curve (003 §5): fpr against 1 − fnr, from (0, 0) to (1, 1)."""
-
-    @abstractmethod
-    def mode_collapse_region(self) -> tuple[Floats, Floats]:
-        """Return the frontier (ε, δ) of the mode collapse region (Lin 2018; 003 §5).
-
-        Some set holds a share δ of real but only a share ε of generated. From (0, 0) to (1, 1),
-        ε ascending.
-        """
-
-    @property
-    @abstractmethod
-    def jensen_shannon(self) -> float:
-        """Jensen–Shannon divergence in nats, between 0 and ln 2."""
-
-    @property
-    @abstractmethod
-    def hellinger(self) -> float:
-        """Hellinger distance, between 0 and 1."""
-
-    @abstractmethod
-    def kl_divergence(self, *, reverse: bool = False) -> float:
-        """Return KL(P‖Q), or KL(Q‖P) if ``reverse``: infinite as soon as some mode is missed."""
-
-    @abstractmethod
-    def chi2_divergence(self, *, reverse: bool = False) -> float:
-        """Return χ²(P‖Q), or χ²(Q‖P) if ``reverse``: infinite as soon as some mode is missed."""
+        """Return the intersection over the union of two regions (Sykes et al. 2024 §4)."""
 
     def at(self, trade_off: ArrayLike) -> PrecisionRecall:
         """Return precision α_λ and recall β_λ at the trade-off λ ∈ [0, ∞], a number or an array."""
@@ -122,22 +68,103 @@ class Curve(ABC):
             raise InputError(f"trade_off must lie in [0, inf]; got {lam[outside].flat[0]:g}.")
         fpr, fnr = self.error_rates_at(lam)
         with np.errstate(divide="ignore", invalid="ignore"):
-            precision = np.where(np.isinf(lam), self.max_precision, lam * fpr + fnr)
-            recall = np.where(lam == 0, self.max_recall, fpr + fnr / lam)
+            precision = np.where(np.isinf(lam), fnr, lam * fpr + fnr)
+            recall = np.where(lam == 0, fpr, fpr + fnr / lam)
         return PrecisionRecall(
             _unwrap(np.minimum(precision, 1.0)), _unwrap(np.minimum(recall, 1.0))
         )
 
+    @property
+    def max_precision(self) -> float:
+        """α_∞: the share of generated inside the common support."""
+        return float(self.at(np.inf).precision)
+
+    @property
+    def max_recall(self) -> float:
+        """β_0: the share of real inside the common support."""
+        return float(self.at(0.0).recall)
+
+    def f_score(self, b: float = 1.0) -> float:
+        """Return F_b, the best weighted harmonic mean of precision and recall on the curve.
+
+        F_b = max over λ of (1 + b²)·α·β / (b²·α + β), as Sajjadi et al. 2018 have it: b > 1 weighs
+        recall, b < 1 weighs precision. Sykes et al. 2024 §5.1 prints the reverse.
+        """
+        if not (b > 0 and math.isfinite(b)):
+            raise InputError(f"b must be a positive number; got {b!r}.")
+        trade_offs = self._best_for(b)
+        means = _weighted_mean(self.at(trade_offs).precision, trade_offs, b)
+        return float(np.max(means, initial=0.0))
+
+    @abstractmethod
+    def _best_for(self, b: float) -> Floats:
+        """Trade-offs, one of which is the best for F_b."""
+
+    def precision_at(self, recall: ArrayLike) -> Any:
+        """Return the best precision at a given recall; 0 beyond :attr:`max_recall`."""
+        return _unwrap(self._precision_at(_shares(recall, "recall")))
+
+    def recall_at(self, precision: ArrayLike) -> Any:
+        """Return the best recall at a given precision; 0 beyond :attr:`max_precision`."""
+        return _unwrap(self.swapped()._precision_at(_shares(precision, "precision")))
+
+    @abstractmethod
+    def _precision_at(self, recall: Floats) -> Floats:
+        """Best precision at each recall in [0, 1]."""
+
+    def roc(self) -> tuple[Floats, Floats]:
+        """Return the optimal ROC curve (Simon et al. 2019 §5): fpr and 1 − fnr, from 0 to 1."""
+        fpr, fnr = self._frontier()
+        return fpr, 1.0 - fnr
+
+    def mode_collapse_region(self) -> tuple[Floats, Floats]:
+        """Return the frontier (ε, δ) of the mode collapse region, from (0, 0) to (1, 1).
+
+        Some set holds a share δ of real but only a share ε of generated (Lin et al. 2018; Simon et
+        al. 2019 §5).
+        """
+        fpr, fnr = self._frontier()
+        return fnr[::-1], 1.0 - fpr[::-1]
+
+    @abstractmethod
+    def _frontier(self) -> tuple[Floats, Floats]:
+        """Error rates of the best classifiers and both trivial ones, from (0, 1) to (1, 0)."""
+
     def sample(self, n_angles: int) -> PrecisionRecall:
         """Return the points on ``n_angles`` evenly spaced rays from λ = 0 to λ = ∞.
 
-        λ = tan θ with θ ∈ [0, π/2] (000, appendix B, prints atan).
+        λ = tan θ with θ ∈ [0, π/2] (Sykes et al. 2024, appendix B, prints atan).
         """
         if n_angles < 2:
             raise InputError(f"n_angles must be at least 2; got {n_angles}.")
         trade_off = np.tan(np.linspace(0, np.pi / 2, n_angles))
         trade_off[-1] = np.inf
         return self.at(trade_off)
+
+    def _masses(self) -> tuple[Floats, Floats]:
+        """Mass of real and generated on each edge of the frontier: a level of p/q."""
+        fpr, fnr = self._frontier()
+        return np.diff(fpr), -np.diff(fnr)
+
+    @property
+    def jensen_shannon(self) -> float:
+        """Jensen–Shannon divergence in nats, between 0 and ln 2."""
+        return divergences.jensen_shannon(*self._masses())
+
+    @property
+    def hellinger(self) -> float:
+        """Hellinger distance, between 0 and 1."""
+        return divergences.hellinger(*self._masses())
+
+    def kl_divergence(self, *, reverse: bool = False) -> float:
+        """Return KL(P‖Q), or KL(Q‖P) if ``reverse``: infinite as soon as some mode is missed."""
+        p, q = self._masses()
+        return divergences.kl(q, p) if reverse else divergences.kl(p, q)
+
+    def chi2_divergence(self, *, reverse: bool = False) -> float:
+        """Return χ²(P‖Q), or χ²(Q‖P) if ``reverse``: infinite as soon as some mode is missed."""
+        p, q = self._masses()
+        return divergences.chi2(q, p) if reverse else divergences.chi2(p, q)
 
     @property
     def total_variation(self) -> float:
@@ -165,7 +192,7 @@ class PRCurve(Curve):
 
     Examples
     --------
-    Real puts all its mass on one of two states, generated half on each (Sajjadi 2018):
+    Real puts all its mass on one of two states, generated half on each (Sajjadi et al. 2018):
 
     >>> curve = PRCurve.from_histograms(real=[1, 0], generated=[0.5, 0.5])
     >>> curve.at(1.0)
@@ -189,7 +216,7 @@ class PRCurve(Curve):
 
     @classmethod
     def of(cls, error_rates: ErrorRates) -> Self:
-        """Minimise λ·fpr + fnr over a family of classifiers, for all λ at once (000 Eq. 9)."""
+        """Minimise λ·fpr + fnr over a family, for all λ at once (Sykes et al. 2024, Eq. 9)."""
         return cls(*error_rates.hull())
 
     @classmethod
@@ -230,16 +257,6 @@ class PRCurve(Curve):
             raise InputError("curves must hold at least one curve; got none.")
         return cls(*mean_hull([(c.fpr, c.fnr, c.trade_offs) for c in curves]))
 
-    @property
-    def max_precision(self) -> float:
-        """α_∞: the share of generated inside the common support."""
-        return float(self.fnr[0])
-
-    @property
-    def max_recall(self) -> float:
-        """β_0: the share of real inside the common support."""
-        return float(self.fpr[-1])
-
     def dominates(self, other: Self) -> bool:
         """Whether precision is at least the other's at every λ, and larger at some.
 
@@ -270,19 +287,11 @@ class PRCurve(Curve):
         """Area under the curve, in [0, 1]."""
         return math.fsum(swept_area(*self._pieces()))
 
-    def f_score(self, b: float = 1.0) -> float:
-        """Return F_b; on each piece it is monotone in λ, so the best is at a breakpoint.
-
-        See :meth:`Curve.f_score`.
-        """
-        check_weight(b)
-        if len(self.trade_offs) == 0:
-            return 0.0
-        precision = self.at(self.trade_offs).precision
-        return float(np.max(weighted_mean(precision, self.trade_offs, b)))
+    def _best_for(self, b: float) -> Floats:
+        return self.trade_offs  # on each piece F_b is monotone in λ
 
     def median(self) -> PrecisionRecall:
-        """Return the PR median (000 §5.1): bracketed root-finding inside one piece."""
+        """Return the PR median: bracketed root-finding inside one piece."""
         f, g, low, high = self._pieces()
         areas = swept_area(f, g, low, high)
         target = math.fsum(areas) / 2
@@ -310,69 +319,23 @@ class PRCurve(Curve):
         joint = math.fsum([*np.maximum(*before), *np.maximum(*after)])
         return shared / joint if joint > 0 else 1.0
 
-    def precision_at(self, recall: ArrayLike) -> Any:
-        """Return the best precision at a given recall; 0 beyond :attr:`max_recall`."""
-        beta = np.asarray(recall, dtype=np.float64)
-        check_share(beta, "recall")
+    def _precision_at(self, recall: Floats) -> Floats:
         if len(self.trade_offs) == 0:
-            return _unwrap(np.zeros_like(beta))
+            return np.zeros_like(recall)
         corners = self.at(self.trade_offs).recall  # ascending; piece i lies before corner i
-        i = np.searchsorted(corners, beta, side="left")
+        i = np.searchsorted(corners, recall, side="left")
         f, g = self.fpr[i], self.fnr[i]
         with np.errstate(divide="ignore", invalid="ignore"):
-            inside = np.where(f == 0, g, g * beta / (beta - f))
+            inside = np.where(f == 0, g, g * recall / (recall - f))
         last = self.trade_offs[-1] * self.max_recall  # λ ends at 0 along a vertical line
         alpha = np.where(g > 0, np.maximum(inside, last), last)
-        alpha = np.where(beta > self.max_recall, 0.0, np.minimum(alpha, self.max_precision))
-        return _unwrap(alpha)
+        return np.where(recall > self.max_recall, 0.0, np.minimum(alpha, self.max_precision))
 
-    def recall_at(self, precision: ArrayLike) -> Any:
-        """Return the best recall at a given precision; 0 beyond :attr:`max_precision`."""
-        check_share(np.asarray(precision, dtype=np.float64), "precision")
-        return self.swapped().precision_at(precision)
-
-    def roc(self) -> tuple[Floats, Floats]:
-        """Return the optimal ROC curve (003 §5): fpr against 1 − fnr, from (0, 0) to (1, 1)."""
-        fpr, fnr = self._closed_hull()
-        return fpr, 1.0 - fnr
-
-    def mode_collapse_region(self) -> tuple[Floats, Floats]:
-        """Return the frontier (ε, δ) of the mode collapse region (Lin 2018; 003 §5)."""
-        fpr, fnr = self._closed_hull()
-        return fnr[::-1], 1.0 - fpr[::-1]
-
-    def _closed_hull(self) -> tuple[Floats, Floats]:
-        """Hull with both trivial classifiers, from (0, 1) to (1, 0)."""
-        before = self.max_precision < 1
-        after = self.max_recall < 1
+    def _frontier(self) -> tuple[Floats, Floats]:
+        before, after = self.max_precision < 1, self.max_recall < 1
         fpr = np.concatenate([[0.0] * before, self.fpr, [1.0] * after])
         fnr = np.concatenate([[1.0] * before, self.fnr, [0.0] * after])
         return fpr, fnr
-
-    def _masses(self) -> tuple[Floats, Floats]:
-        """Mass of real and generated on each edge of the closed hull: a level of p/q."""
-        fpr, fnr = self._closed_hull()
-        return np.diff(fpr), -np.diff(fnr)
-
-    @property
-    def jensen_shannon(self) -> float:
-        """Jensen–Shannon divergence in nats, between 0 and ln 2."""
-        return divergences.jensen_shannon(*self._masses())
-
-    @property
-    def hellinger(self) -> float:
-        """Hellinger distance, between 0 and 1."""
-        return divergences.hellinger(*self._masses())
-
-    def kl_divergence(self, *, reverse: bool = False) -> float:
-        """Return KL(P‖Q), or KL(Q‖P) if ``reverse``: infinite as soon as some mode is missed."""
-        p, q = self._masses()
-        return divergences.kl(q, p) if reverse else divergences.kl(p, q)
-
-    def chi2_divergence(self, *, reverse: bool = False) -> float:
-        """Return χ²(P‖Q), or χ²(Q‖P) if ``reverse``: infinite as soon as some mode is missed."""
-        p, q = self._masses()
-        return divergences.chi2(q, p) if reverse else divergences.chi2(p, q)
 
     def _drawn_points(self) -> PrecisionRecall:
         """Every corner, and enough points between for the hyperbolic arcs."""
@@ -404,7 +367,7 @@ def _check_vertices(fpr: Floats, fnr: Floats) -> None:
         raise InputError(f"fpr and fnr are not the vertices of a curve: {reason}.")
 
     if fpr.ndim != 1 or fpr.shape != fnr.shape or len(fpr) == 0:
-        refuse(f"they need one equal length of at least 1; got shapes {fpr.shape} and {fnr.shape}")
+        refuse(f"they must be equally long and not empty; got shapes {fpr.shape} and {fnr.shape}")
     if not all(((side >= 0) & (side <= 1)).all() for side in (fpr, fnr)):
         refuse("all rates must lie in [0, 1]")
     if fpr[0] != 0 or fnr[-1] != 0:
@@ -416,24 +379,19 @@ def _check_vertices(fpr: Floats, fnr: Floats) -> None:
         refuse("they are not convex")
 
 
-def weighted_mean(precision: Any, trade_off: Any, b: float) -> Any:
+def _weighted_mean(precision: Any, trade_off: Any, b: float) -> Any:
     """F_b of the point with this precision on the ray λ: (1 + b²)·α / (1 + b²·λ)."""
     if b <= 1:
         return (1 + b * b) * precision / (1 + b * b * trade_off)
     return (1 / b / b + 1) * precision / (1 / b / b + trade_off)
 
 
-def check_weight(b: float) -> None:
-    """Raise unless ``b`` can weigh recall against precision in F_b."""
-    if not (b > 0 and math.isfinite(b)):
-        raise InputError(f"b must be a positive number; got {b!r}.")
-
-
-def check_share(values: Floats, name: str) -> None:
-    """Raise unless all values are shares of a whole."""
-    outside = ~((values >= 0) & (values <= 1))
+def _shares(values: ArrayLike, name: str) -> Floats:
+    shares = np.asarray(values, dtype=np.float64)
+    outside = ~((shares >= 0) & (shares <= 1))
     if outside.any():
-        raise InputError(f"{name} must lie in [0, 1]; got {values[outside].flat[0]:g}.")
+        raise InputError(f"{name} must lie in [0, 1]; got {shares[outside].flat[0]:g}.")
+    return shares
 
 
 def _unwrap(values: NDArray[Any]) -> Any:

@@ -12,8 +12,6 @@ from precall.data.feature_sets import FeatureSet, Rows
 from precall.errors import InputError, check_integer
 from precall.runtime.output_files import check_target, replacing
 
-__all__ = ["convert"]
-
 _ROWS_AT_A_TIME = 4096
 
 

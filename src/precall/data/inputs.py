@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.data.readers import read
+from precall.data.readers.torch_files import tensor_to_array
 from precall.errors import InputError
-
-__all__ = ["to_array", "to_labels"]
 
 _EXACT_INTEGERS = 2**53
 _FRAME_LIBRARIES = {"pandas", "polars", "pyarrow"}
@@ -52,7 +51,7 @@ def _from_object(data: object, source: str, role: str) -> NDArray[Any] | None:
     if source.split(".")[0] in _FRAME_LIBRARIES:
         return _from_frame(data, role)
     if hasattr(data, "detach"):
-        return _from_tensor(data, role)
+        return tensor_to_array(data)
     if hasattr(data, "__array__"):
         return np.asarray(data)
     if hasattr(data, "__dlpack__"):
@@ -60,19 +59,6 @@ def _from_object(data: object, source: str, role: str) -> NDArray[Any] | None:
     if isinstance(data, Sequence) and not isinstance(data, bytes):
         return _from_sequence(data, role)
     return None
-
-
-def _from_tensor(tensor: Any, role: str) -> NDArray[Any]:
-    """Read a torch-like tensor: off the graph, off the device, bfloat16 widened."""
-    tensor = tensor.detach()
-    if hasattr(tensor, "cpu"):
-        tensor = tensor.cpu()
-    if str(tensor.dtype).endswith("bfloat16"):  # NumPy has no such type
-        tensor = tensor.float()
-    try:
-        return np.asarray(tensor.numpy())
-    except (TypeError, RuntimeError) as error:
-        raise InputError(f"{role}: this tensor cannot be read as an array: {error}.") from error
 
 
 def _from_dlpack(data: Any, role: str) -> NDArray[Any]:
@@ -172,7 +158,7 @@ def to_labels(data: object, name: str) -> NDArray[np.str_]:
         raise InputError(f"{name} cannot be read as labels: {error}") from error
     if values.ndim != 1:
         raise InputError(
-            f"{name} must be one label a sample; got an array of shape {values.shape}."
+            f"{name} must hold one label per sample; got an array of shape {values.shape}."
         )
     if values.dtype.kind == "f":
         if np.isnan(values).any():
@@ -195,7 +181,7 @@ def _label_values(data: object, name: str) -> NDArray[Any]:
     if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
         raise InputError(f"{name} has {int(np.sum(data.mask))} masked labels.")
     if hasattr(data, "detach"):
-        return _from_tensor(data, name)
+        return tensor_to_array(data)
     if type(data).__module__.split(".")[0] == "pyarrow":
         return np.asarray(data.to_pylist(), dtype=object)  # type: ignore[attr-defined]
     if hasattr(data, "to_numpy"):

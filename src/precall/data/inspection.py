@@ -8,8 +8,6 @@ import numpy as np
 
 from precall.data.feature_sets import FeatureSet
 
-__all__ = ["FeatureInfo"]
-
 _ROWS_AT_A_TIME = 4096
 
 
@@ -44,17 +42,17 @@ class FeatureInfo:
         size = len(features) * features.n_features
         variance = max(squares / size - (total / size) ** 2, 0.0)
         return cls(
-            features.source,
-            len(features),
-            features.n_features,
-            features.input_dtype,
-            smallest,
-            largest,
-            shift + total / size,
-            variance**0.5,
-            features.n_constant,
-            n_zero / size,
-            features.fingerprint,
+            source=features.source,
+            n=len(features),
+            d=features.n_features,
+            stored_as=features.input_dtype,
+            smallest=smallest,
+            largest=largest,
+            mean=shift + total / size,
+            deviation=variance**0.5,
+            n_constant=features.n_constant,
+            share_of_zeros=n_zero / size,
+            fingerprint=features.fingerprint,
         )
 
     def __str__(self) -> str:

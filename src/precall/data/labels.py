@@ -10,8 +10,6 @@ from precall.data.feature_sets import FeatureSet
 from precall.data.inputs import to_labels
 from precall.errors import InputError
 
-__all__ = ["ClassShare", "Labels"]
-
 _LONGEST_NUMBER = 20
 
 
@@ -33,20 +31,7 @@ class Labels:
     @classmethod
     def of(cls, real: object, generated: object, sets: tuple[FeatureSet, FeatureSet]) -> Self:
         """Read and check the labels of both sides."""
-        read: list[NDArray[np.str_] | None] = []
-        for labels, features in zip((real, generated), sets, strict=True):
-            if labels is None:
-                read.append(None)
-                continue
-            name = f"labels_{features.role}"
-            values = to_labels(labels, name)
-            if len(values) != len(features):
-                raise InputError(
-                    f"{name} must have one label for each of the {len(features)} rows of "
-                    f"{features.role}; got {len(values)}."
-                )
-            read.append(values)
-        return cls(*read)
+        return cls(_read(real, sets[0]), _read(generated, sets[1]))
 
     def classes(self) -> list[str]:
         """Return every label of either side, numbers in their order, then words in theirs."""
@@ -79,6 +64,19 @@ class Labels:
             else:
                 return None
         return chosen[0], chosen[1]
+
+
+def _read(labels: object, features: FeatureSet) -> NDArray[np.str_] | None:
+    if labels is None:
+        return None
+    name = f"labels_{features.role}"
+    values = to_labels(labels, name)
+    if len(values) != len(features):
+        raise InputError(
+            f"{name} must have one label for each of the {len(features)} rows of {features.role}; "
+            f"got {len(values)}."
+        )
+    return values
 
 
 def _is_number(label: str) -> bool:

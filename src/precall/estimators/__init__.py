@@ -1,15 +1,12 @@
-"""Estimators: one file a hypothesis class."""
+"""Estimators: hypothesis classes, each a family of classifiers."""
 
 from collections.abc import Callable
 
 from precall.errors import InputError
 from precall.estimators.base import Estimator, NeighborEstimator, Task
 from precall.estimators.clusters import Clusters
-from precall.estimators.coverage import Coverage
-from precall.estimators.ipr import IPR
-from precall.estimators.knn import KNN
 from precall.estimators.likelihood import Likelihood
-from precall.estimators.parzen import Parzen
+from precall.estimators.neighbor_counts import IPR, KNN, Coverage, Parzen
 from precall.estimators.trained import Trained
 
 __all__ = [

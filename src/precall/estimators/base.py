@@ -13,8 +13,6 @@ from precall.errors import InputError
 from precall.neighbors.plan import Ball, NeighborPlan
 from precall.neighbors.statistics import NeighborStatistics
 
-__all__ = ["Estimator", "FeatureEstimator", "NeighborEstimator", "Task"]
-
 _FEWEST_TO_HALVE = 4
 
 
@@ -35,37 +33,29 @@ class Estimator(Protocol):
     @property
     def name(self) -> str:
         """Name of its curve."""
-        ...
 
     @property
     def n_repeats(self) -> int:
         """How often it is to be repeated by chance; its curve is the mean at equal λ."""
-        ...
 
     @property
     def n_neighbors(self) -> int | None:
         """The resolved k; ``None`` for an estimator that has none."""
-        ...
 
     def resolved(self, n_real: int, n_generated: int) -> Self:
         """Return the same estimator with every data-dependent parameter settled."""
-        ...
 
     def needs(self) -> NeighborPlan:
         """Say what an engine has to count."""
-        ...
 
     def check(self, fold: Fold) -> None:
         """Refuse a fold that this estimator cannot be fitted on."""
-        ...
 
     def evidence(self, task: Task) -> Evidence:
         """Weigh every evaluated sample of the fold, real ones first."""
-        ...
 
     def likelihood_ratio(self, evidence: Evidence, n: int, m: int) -> NDArray[np.float64]:
         """Read p/q at each sample off its evidence; n real and m generated samples were fitted."""
-        ...
 
 
 class FeatureEstimator:
@@ -73,10 +63,7 @@ class FeatureEstimator:
 
     __slots__ = ()
 
-    @property
-    def n_neighbors(self) -> None:
-        """Always ``None``: there is no k."""
-        return
+    n_neighbors: ClassVar[int | None] = None  # there is no k
 
     def resolved(self, n_real: int, n_generated: int) -> Self:
         """Nothing depends on the number of samples alone."""
@@ -95,8 +82,8 @@ class NeighborEstimator:
     ----------
     k
         Number of neighbours: an integer, or ``"sqrt"`` for the rounded square root of the smaller
-        class size before any split (000 §3.2); ``"cv"`` for the one that serves best when halves of
-        the fit samples judge each other (000 §5.2), which may differ from fold to fold.
+        class size before any split (Sykes et al. 2024 §3.2); ``"cv"`` for the one that serves best
+        when halves of the fit samples judge each other (§5.2), which may differ from fold to fold.
     """
 
     k: int | Literal["sqrt", "cv"] = "sqrt"
@@ -123,11 +110,9 @@ class NeighborEstimator:
 
     def resolved(self, n_real: int, n_generated: int) -> Self:
         """Settle ``k="sqrt"`` for these class sizes."""
-        return (
-            replace(self, k=round(math.sqrt(min(n_real, n_generated))))
-            if self.k == "sqrt"
-            else self
-        )
+        if self.k != "sqrt":
+            return self
+        return replace(self, k=round(math.sqrt(min(n_real, n_generated))))
 
     def needs(self) -> NeighborPlan:
         """Ask for the references near each sample."""

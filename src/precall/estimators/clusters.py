@@ -1,7 +1,6 @@
 """The clustering curve of Sajjadi et al. 2018."""
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -15,8 +14,6 @@ from precall.errors import InputError, check_integer
 from precall.estimators.base import FeatureEstimator, Task
 from precall.runtime.threads import single_threaded_libraries
 
-__all__ = ["Clusters"]
-
 _STARTS = 10  # of k-means in each run, as the original has it
 _ROWS_AT_A_TIME = 4096
 _FARTHEST = 1e6  # in units of the fit samples' reach
@@ -29,13 +26,13 @@ class Clusters(FeatureEstimator):
     Without a split this is the original: the exact curve of the two histograms, averaged at equal
     λ over runs of mini-batch k-means. It then promises no bound, because the centres adapt to the
     very samples that are counted. With a split the centres, and the order of the clusters from real
-    to generated, come from the fit samples, and only evaluated samples are counted: by 003 Theorem
-    5 an upper bound.
+    to generated, come from the fit samples, and only evaluated samples are counted: an upper bound
+    (Simon et al. 2019, Theorem 5).
 
     Parameters
     ----------
     n_clusters
-        20 in the original. More modes than clusters are mixed up (003 Fig. 3).
+        20 in the original. More modes than clusters are mixed up (Simon et al. 2019, Fig. 3).
     runs
         Clusterings to average.
 
@@ -63,40 +60,35 @@ class Clusters(FeatureEstimator):
         n_fit = len(fold.real.fit) + len(fold.generated.fit)
         if n_fit < self.n_clusters:
             raise InputError(
-                f"n_clusters={self.n_clusters} needs as many samples to fit on; real and generated "
-                f"have {n_fit} together."
+                f"n_clusters={self.n_clusters} needs at least {self.n_clusters} samples to fit on; "
+                f"real and generated have {n_fit} together."
             )
 
     def evidence(self, task: Task) -> Evidence:
         """Count both classes in each evaluated sample's cluster, among the fit samples."""
+        from sklearn.cluster import MiniBatchKMeans
+
         sides = task.fold.real, task.fold.generated
         rows = np.concatenate([side.fit.tile(0, len(side.fit)) for side in sides])
-        clustering = self._clustering((task.seed, task.repeat))
+        seed = np.random.SeedSequence((task.seed, task.repeat)).generate_state(1)[0]
+        clustering = MiniBatchKMeans(self.n_clusters, n_init=_STARTS, random_state=int(seed))
         space = _Space.of(rows)
-        with single_threaded_libraries(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # fewer distinct samples than clusters do no harm
-            clustering.fit(space.apply(rows))
-            fitted, evaluated = (
-                [
-                    np.concatenate([clustering.predict(tile) for tile in space.tiles(part)])
-                    for part in parts
-                ]
-                for parts in zip(*((side.fit, side.evaluated) for side in sides), strict=True)
-            )
-        counts = [np.bincount(labels, minlength=self.n_clusters) for labels in fitted]
-        clusters = np.concatenate(evaluated)
+
+        def clusters_of(part: Rows) -> NDArray[np.intp]:
+            tiles = map(space.apply, part.tiles(_ROWS_AT_A_TIME))
+            return np.concatenate([clustering.predict(tile) for tile in tiles])
+
+        with single_threaded_libraries(), warnings.catch_warnings(action="ignore"):
+            clustering.fit(space.apply(rows))  # fewer distinct samples than clusters do no harm
+            fitted = [clusters_of(side.fit) for side in sides]
+            evaluated = np.concatenate([clusters_of(side.evaluated) for side in sides])
+        real, generated = (np.bincount(part, minlength=self.n_clusters) for part in fitted)
         is_real = np.repeat([True, False], [len(side.evaluated) for side in sides])
-        return Evidence(counts[0][clusters], counts[1][clusters], is_real)
+        return Evidence(real[evaluated], generated[evaluated], is_real)
 
     def likelihood_ratio(self, evidence: Evidence, n: int, m: int) -> NDArray[np.float64]:
         """Estimate p/q as the ratio of the shares, (a/n)/(b/m)."""
         return evidence.ratio() * (m / n)
-
-    def _clustering(self, seed: tuple[int, int]) -> Any:
-        from sklearn.cluster import MiniBatchKMeans
-
-        random_state = int(np.random.SeedSequence(seed).generate_state(1)[0])
-        return MiniBatchKMeans(self.n_clusters, n_init=_STARTS, random_state=random_state)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +110,3 @@ class _Space:
         with np.errstate(over="ignore", under="ignore"):
             scaled = np.ldexp(rows - self.mean, -self.exponent)
         return np.clip(scaled, -_FARTHEST, _FARTHEST).astype(self.dtype)
-
-    def tiles(self, side: Rows) -> Iterator[NDArray[Any]]:
-        """Some rows after the other."""
-        return (self.apply(tile) for tile in side.tiles(_ROWS_AT_A_TIME))

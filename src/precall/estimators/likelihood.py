@@ -12,8 +12,6 @@ from precall.data.splits import Fold
 from precall.errors import InputError
 from precall.estimators.base import FeatureEstimator, Task
 
-__all__ = ["HasLogDensity", "Likelihood"]
-
 _TILE = 4096
 
 
@@ -22,7 +20,6 @@ class HasLogDensity(Protocol):
 
     def log_density(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Return the log density at each row."""
-        ...
 
 
 LogDensity = HasLogDensity | Callable[[NDArray[Any]], NDArray[np.float64]]
@@ -30,7 +27,7 @@ LogDensity = HasLogDensity | Callable[[NDArray[Any]], NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class Likelihood(FeatureEstimator):
-    """Compare the true densities: the best of all classifiers (003, Theorem 4).
+    """Compare the true densities: the best classifier (Simon et al. 2019, Theorem 4).
 
     Parameters
     ----------
@@ -91,9 +88,11 @@ def _log_density(density: LogDensity, rows: NDArray[Any], name: str) -> NDArray[
     values = np.asarray(function(rows), dtype=np.float64)
     if values.shape != (len(rows),):
         raise InputError(
-            f"{name} must return one log density a row; got shape {values.shape} for {len(rows)} "
+            f"{name} must return one log density per row; got shape {values.shape} for {len(rows)} "
             "rows."
         )
     if np.isnan(values).any() or np.isposinf(values).any():
-        raise InputError(f"{name} returned a log density that is NaN or +inf.")
+        raise InputError(
+            f"{name} must return log densities that are finite or -inf; got NaN or +inf."
+        )
     return values

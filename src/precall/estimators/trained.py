@@ -1,8 +1,8 @@
-"""Any classifier, trained on the fit samples (003, Algorithm 1)."""
+"""Any classifier, trained on the fit samples (Simon et al. 2019, Algorithm 1)."""
 
 import copy
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,9 +13,7 @@ from precall.data.feature_sets import Rows
 from precall.data.splits import Fold
 from precall.errors import InputError
 from precall.estimators.base import FeatureEstimator, Task
-from precall.estimators.classifiers import READY_MADE, BestOf, log_odds, make_classifier
-
-__all__ = ["Trained"]
+from precall.estimators.classifiers import READY_MADE, BestOf, log_odds
 
 _BEST_OF = ("linear", "quadratic", "kernel", "boosting", "mlp")
 _ROWS_AT_A_TIME = 4096
@@ -25,15 +23,15 @@ _FEWEST_FOR_BEST = 4
 
 @dataclass(frozen=True, slots=True)
 class Trained(FeatureEstimator):
-    """Train a classifier on the fit samples, and let it weigh the evaluated ones (003 §5).
+    """Train a classifier on the fit samples, and let it weigh the evaluated ones.
 
-    By 003 Theorem 5 any classifier gives an upper bound, so a better one is a tighter curve. It
-    has to be judged by samples that it has not seen: a split is required.
+    Any classifier gives an upper bound (Simon et al. 2019, Theorem 5), so a better one is a tighter
+    curve. It has to be judged by samples that it has not seen: a split is required.
 
     Parameters
     ----------
     estimator
-        ``None`` or ``"linear"`` for the ensemble of linear classifiers of 003 §6;
+        ``None`` or ``"linear"`` for the ensemble of linear classifiers of Simon et al. 2019 §6;
         ``"quadratic"``, ``"forest"``, ``"boosting"``, ``"mlp"``, ``"knn"`` or ``"kernel"``;
         ``"best"`` for the one of several that judges a part of the fit samples best; or any object
         with scikit-learn's ``fit`` and ``decision_function`` or ``predict_proba``, of which a copy
@@ -105,29 +103,26 @@ class Trained(FeatureEstimator):
         sides = real.evaluated, generated.evaluated
         odds = np.concatenate([_weigh(classifier, side, rows.dtype) for side in sides])
         is_real = np.repeat([True, False], [len(side) for side in sides])
-        choice = classifier.choice if hasattr(classifier, "choice") else ""
-        return Evidence(expit(odds), expit(-odds), is_real, str(choice))
+        return Evidence(expit(odds), expit(-odds), is_real, str(getattr(classifier, "choice", "")))
 
     def likelihood_ratio(self, evidence: Evidence, n: int, m: int) -> NDArray[np.float64]:
         """Estimate p/q as the odds for real, over those of drawing a real sample to fit.
 
         A classifier that balances the classes itself has accounted for the latter.
         """
-        return evidence.ratio() * (1.0 if _is_balanced(self.estimator) else m / n)
+        weights = _parameters(self.estimator, "class_weight").values()
+        return evidence.ratio() * (1.0 if any(isinstance(w, str) for w in weights) else m / n)
 
     def _make(self, task: Task) -> Any:
         """Return an untrained classifier."""
-        if self.estimator is None or isinstance(self.estimator, str):
-            name = self.estimator or "linear"
-            if name != "best":
-                sizes = len(task.fold.real.fit), len(task.fold.generated.fit)
-                return make_classifier(name, sizes, task.seed, task.threads)
-
-            def maker(candidate: str) -> Callable[[tuple[int, int]], Any]:
-                return lambda sizes: make_classifier(candidate, sizes, task.seed, task.threads)
-
-            return BestOf({candidate: maker(candidate) for candidate in _BEST_OF}, task.seed)
-        return _untrained_copy(self.estimator, task.seed)
+        if not (self.estimator is None or isinstance(self.estimator, str)):
+            return _untrained_copy(self.estimator, task.seed)
+        chance = {"seed": task.seed, "threads": task.threads}
+        if self.estimator == "best":
+            makers = {name: partial(READY_MADE[name], **chance) for name in _BEST_OF}
+            return BestOf(makers, task.seed)
+        sizes = len(task.fold.real.fit), len(task.fold.generated.fit)
+        return READY_MADE[self.estimator or "linear"](sizes, **chance)
 
 
 def _untrained_copy(estimator: Any, seed: int) -> Any:
@@ -137,21 +132,15 @@ def _untrained_copy(estimator: Any, seed: int) -> Any:
     from sklearn.base import clone
 
     classifier = clone(estimator, safe=False)
-    random_states = {
-        name: seed
-        for name, value in classifier.get_params().items()
-        if name.rpartition("__")[2] == "random_state" and value is None
-    }
-    return classifier.set_params(**random_states) if random_states else classifier
+    random_states = _parameters(classifier, "random_state")
+    unset = {name: seed for name, value in random_states.items() if value is None}
+    return classifier.set_params(**unset) if unset else classifier
 
 
-def _is_balanced(estimator: Any) -> bool:
-    """Whether some part of a classifier of scikit-learn weighs both classes alike."""
+def _parameters(estimator: Any, name: str) -> dict[str, Any]:
+    """Parameters of this name of a classifier of scikit-learn and of all its parts."""
     parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
-    return any(
-        name.rpartition("__")[2] == "class_weight" and isinstance(value, str)
-        for name, value in parameters.items()
-    )
+    return {path: v for path, v in parameters.items() if path.rpartition("__")[2] == name}
 
 
 def _weigh(classifier: Any, side: Rows, dtype: np.dtype[Any]) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ exchangeable given the union, so an exact test of each cluster needs no split; H
 keeps the chance of any false alarm below 1 − confidence.
 """
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -16,8 +17,6 @@ from precall.data.feature_sets import FeatureSet, check_same_features
 from precall.data.frames import Frame
 from precall.errors import InputError, check_integer
 from precall.runtime.threads import single_threaded_libraries
-
-__all__ = ["FINDINGS", "Mode", "find_modes"]
 
 Finding = Literal["as it should be", "dropped", "invented", "under-produced", "over-produced"]
 FINDINGS: tuple[str, ...] = get_args(Finding)
@@ -83,7 +82,10 @@ def find_modes(
     check_same_features(*sets)
     sizes = [len(side) for side in sets]
     if n_modes != "auto" and sum(sizes) < n_modes:
-        raise InputError(f"n_modes={n_modes} needs as many samples; both sets have {sum(sizes)}.")
+        raise InputError(
+            f"n_modes={n_modes} needs at least {n_modes} samples; real and generated have "
+            f"{sum(sizes)} together."
+        )
     labels, squared = _cluster(Frame.around(sets).dense(sets, np.float32), n_modes, seed)
     is_real = np.repeat([True, False], sizes)
     found = [_Counts.of(labels == c, squared[:, c], is_real) for c in range(squared.shape[1])]
@@ -136,14 +138,14 @@ class _Counts:
                 is_less = self.n_generated / m < self.n_real / n
                 finding = "under-produced" if is_less else "over-produced"
         return Mode(
-            self.n_real / n,
-            self.n_generated / m,
-            _clopper_pearson(self.n_real, n, level),
-            _clopper_pearson(self.n_generated, m, level),
-            finding,
-            p_value,
-            self.nearest_real,
-            self.nearest_generated,
+            real_mass=self.n_real / n,
+            generated_mass=self.n_generated / m,
+            real_interval=_clopper_pearson(self.n_real, n, level),
+            generated_interval=_clopper_pearson(self.n_generated, m, level),
+            finding=finding,
+            p_value=p_value,
+            nearest_real=self.nearest_real,
+            nearest_generated=self.nearest_generated,
         )
 
     def _ratio_interval(self, n: int, m: int, level: float) -> tuple[float, float]:
@@ -180,7 +182,7 @@ def _cluster(
     from sklearn.cluster import KMeans, MiniBatchKMeans
 
     order = np.random.default_rng(seed).permutation(len(rows))
-    with single_threaded_libraries(), _quietly():
+    with single_threaded_libraries(), warnings.catch_warnings(action="ignore"):
         if n_modes == "auto":
             n_modes = _clearest(rows[order[:_SILHOUETTE_SAMPLES]], len(rows))
         kind = KMeans if len(rows) <= 10 * _SILHOUETTE_SAMPLES else MiniBatchKMeans
@@ -195,7 +197,9 @@ def _clearest(some: NDArray[Any], n: int) -> int:
     from sklearn.metrics import silhouette_score
 
     found = {}
-    for n_modes in (n_modes for n_modes in _TRIED if n_modes * _FEWEST_A_MODE <= len(some)):
+    for n_modes in _TRIED:
+        if n_modes * _FEWEST_A_MODE > len(some):
+            break
         labels = KMeans(n_modes, n_init=4, random_state=0).fit_predict(some)
         if len(np.unique(labels)) == n_modes < len(some):
             found[n_modes] = float(silhouette_score(some, labels))
@@ -203,9 +207,3 @@ def _clearest(some: NDArray[Any], n: int) -> int:
     if best and found[best] >= _CLEAR_SILHOUETTE:
         return best
     return max(2, min(_DEFAULT_MODES, n // _FEWEST_A_MODE))
-
-
-def _quietly() -> Any:
-    import warnings
-
-    return warnings.catch_warnings(action="ignore")

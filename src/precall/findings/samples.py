@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.errors import InputError
+from precall.data.readers.optional_libraries import needed
+from precall.errors import InputError, check_integer
 from precall.neighbors.statistics import NearestOther, SideStatistics
 from precall.runtime.output_files import check_target, replacing, write_text
 from precall.scores import SamplePair, ScoreRequest
@@ -20,9 +20,9 @@ from precall.scores import SamplePair, ScoreRequest
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Extreme", "Extremes", "SampleTable", "Samples", "check_sample_path"]
-
 Column = NDArray[Any]
+
+_INSTALL = "'precall[tables]'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,14 @@ class SampleTable:
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return a pandas data frame."""
-        frame: pd.DataFrame = _needed("pandas", "to_pandas()").DataFrame(dict(self.columns))
+        pandas = needed("pandas", "to_pandas() needs", _INSTALL)
+        frame: pd.DataFrame = pandas.DataFrame(dict(self.columns))
         return frame
 
     def to_parquet(self, path: str | PathLike[str]) -> None:
         """Write a Parquet file."""
-        arrow = _needed("pyarrow", "to_parquet()")
-        parquet = _needed("pyarrow.parquet", "to_parquet()")
+        arrow = needed("pyarrow", "to_parquet() needs", _INSTALL)
+        parquet = needed("pyarrow.parquet", "to_parquet() needs", _INSTALL)
         table = arrow.table({name: arrow.array(column) for name, column in self.columns.items()})
         with replacing(Path(path)) as temporary:
             parquet.write_table(table, temporary)
@@ -93,7 +94,7 @@ class Samples:
     Of generated: ``realism``, ``authentic``, ``real_balls_kK``, the real k-balls around the sample.
     Of real: ``generated_in_ball_kK``, how often it is covered, and ``relative_distance``, that to
     the nearest generated in units of its own ball at the smallest k that was asked for: above 1 it
-    is not covered at that k (001 §3.2).
+    is not covered at that k (Cheema & Urner 2023 §3.2).
     """
 
     real: SampleTable
@@ -149,14 +150,14 @@ class Samples:
 
     def worst_generated(self, n: int = 10) -> SampleTable:
         """Return the ``n`` least realistic generated samples, the worst first."""
-        return self._extreme(self.generated, "realism", n, largest=False)
+        return _extreme(self.generated, "realism", n, largest=False)
 
     def least_covered_real(self, n: int = 10) -> SampleTable:
         """Return the ``n`` real samples farthest from any generated one, the farthest first.
 
         In units of their own balls, so that samples of sparse regions do not always win.
         """
-        return self._extreme(self.real, "relative_distance", n, largest=True)
+        return _extreme(self.real, "relative_distance", n, largest=True)
 
     def extremes(self, n: int = 24) -> Extremes:
         """Return both of these in short; empty where no score looked at neighbours."""
@@ -168,17 +169,16 @@ class Samples:
             _in_short(missed, "relative_distance", "nearest_generated"),
         )
 
-    def _extreme(self, table: SampleTable, by: str, n: int, *, largest: bool) -> SampleTable:
-        if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
-            raise InputError(f"n must be a positive integer; got {n!r}.")
-        if by not in table.columns:
-            raise InputError(
-                "samples are ranked by their neighbours: evaluate with a score that looks at them, "
-                "such as precision or coverage."
-            )
-        values = table[by]
-        order = np.argsort(-values if largest else values, kind="stable")
-        return table.rows(order[:n])
+
+def _extreme(table: SampleTable, by: str, n: int, *, largest: bool) -> SampleTable:
+    check_integer("n", n, 1)
+    if by not in table.columns:
+        raise InputError(
+            "samples cannot be ranked, since no score looked at their neighbours; evaluate with "
+            "one that does, such as precision or coverage."
+        )
+    order = np.argsort(-table[by] if largest else table[by], kind="stable")
+    return table.rows(order[:n])
 
 
 def _in_short(table: SampleTable, value: str, nearest: str) -> tuple[Extreme, ...]:
@@ -189,9 +189,9 @@ def _in_short(table: SampleTable, value: str, nearest: str) -> tuple[Extreme, ..
 def check_sample_path(path: Path, inputs: Iterable[Path] = ()) -> tuple[Path, Path]:
     """Return the two files that :meth:`Samples.write` makes of ``path``; raise if it cannot."""
     if path.suffix not in (".csv", ".parquet"):
-        raise InputError(f"samples are written to a .csv or .parquet file; got {path}.")
+        raise InputError(f"samples can only be written to a .csv or .parquet file; got {path}.")
     if path.suffix == ".parquet":
-        _needed("pyarrow", "a .parquet file")
+        needed("pyarrow", "a .parquet file needs", _INSTALL)
     names = path.with_stem(f"{path.stem}-real"), path.with_stem(f"{path.stem}-generated")
     for name in names:
         check_target(name, inputs)
@@ -242,15 +242,3 @@ def _nearest_of(side: SideStatistics) -> NearestOther:
 def _nearest(side: SideStatistics) -> tuple[Column, Column]:
     nearest = _nearest_of(side)
     return nearest.place, nearest.squared
-
-
-def _needed(module: str, what: str) -> ModuleType:
-    from importlib import import_module
-
-    try:
-        return import_module(module)
-    except ImportError as error:
-        package = module.partition(".")[0]
-        raise ImportError(
-            f"{what} needs {package}. Install it with: pip install 'precall[tables]'"
-        ) from error

@@ -25,7 +25,6 @@ __all__ = [
     "smallest_k_for_coverage",
 ]
 
-
 _MOST = 2**53
 
 
@@ -48,7 +47,7 @@ def _check_neighbors(k: int, n: int, name: str) -> None:
 
 
 def expected_coverage(n: int, m: int, k: int) -> float:
-    """E[coverage] = 1 − ∏_{i=1..k} (n−i)/(n+m−i) where P = Q (Naeem 2020, Lemma 2).
+    """E[coverage] = 1 − ∏_{i=1..k} (n−i)/(n+m−i) where P = Q (Naeem et al. 2020, Lemma 2).
 
     Of the other samples of a real one, the k nearest must not all be real before one generated.
     The mirror, ``precision_coverage``, has n and m exchanged.
@@ -71,7 +70,9 @@ def expected_density(n: int, m: int, k: int) -> float:
 
 
 def expected_cover(n: int, m: int, k: int, k_prime: int) -> float:
-    """E[precision_cover] = P(BetaBinomial(n; k′, m − k′) ≥ k) where P = Q (001 Definition 2).
+    """E[precision_cover] = P(BetaBinomial(n; k′, m − k′) ≥ k) where P = Q.
+
+    Cheema & Urner 2023, Definition 2.
 
     The mass of the k′-ball of a generated sample is Beta(k′, m − k′), and the number of real
     samples in it binomial. The mirror, ``recall_cover``, has n and m exchanged.
@@ -92,7 +93,7 @@ def expected_clipped_coverage(n: int, good: np.ndarray, k: int) -> np.ndarray:
     """Expected uncalibrated clipped coverage where ``good`` of the generated are like the real.
 
     E[min(J, k)]/k with J ~ BetaBinomial(good; k, n − k), and 0 where good < k, as its authors have
-    it (Salvy 2025, Theorem 1).
+    it (Salvy et al. 2025, Theorem 1).
     """
     from scipy import stats
 
@@ -128,12 +129,12 @@ def smallest_k_for_coverage(n: int, m: int, target: float = 0.95) -> int:
         missed *= (n - k) / (n + m - k)
         if 1.0 - missed >= target:
             return k
-    raise InputError(f"no k below n={n} has an expected coverage of {target} with m={m}.")
+    raise InputError(f"target={target} is reached by no k below n={n} with m={m}; lower target.")
 
 
 @dataclass(frozen=True, slots=True)
 class CoverGuarantee:
-    """What 001 Theorem 4 asks for before it promises that all covered points are found."""
+    """What makes Cheema & Urner 2023, Theorem 4 promise that all covered points are found."""
 
     n: int  # samples of the covering distribution
     k: int
@@ -150,7 +151,7 @@ def cover_guarantee(
     C: float = 3.0,  # noqa: N803 - the paper's letter
     form: Literal["appendix", "printed"] = "appendix",
 ) -> CoverGuarantee:
-    """Sample size and k, k′ that 001 Theorem 4 asks for.
+    """Sample size and k, k′ that Cheema & Urner 2023, Theorem 4 asks for.
 
     With probability 1 − 2δ, all of m points whose k′-ball has P/Q > ω are then found covered. Only
     the form of appendix A.2.2, n ≥ 72 m ln(8/δ)/(Cω) · ln(9m/(Cω)), implies step (5) of the proof;
@@ -162,12 +163,9 @@ def cover_guarantee(
     False
     """
     _check_counts(m=m, d=d)
-    for name, value, low, high in (
-        ("omega", omega, 1e-100, 1e100),
-        ("delta", delta, 1e-100, 1.0),
-        ("C", C, 1.0, 1e100),
-    ):
-        _check_between(name, value, low, high)
+    _check_between("omega", omega, 1e-100, 1e100)
+    _check_between("delta", delta, 1e-100, 1.0)
+    _check_between("C", C, 1.0, 1e100)
     if form not in ("appendix", "printed"):
         raise InputError(f"form must be 'appendix' or 'printed'; got {form!r}.")
     factor = m if form == "appendix" else 1
@@ -188,14 +186,14 @@ def fixed_k_risk(
     n_samples: int = 100_000,
     seed: int = 0,
 ) -> float:
-    """α_λ that the kNN curve tends to as the samples grow and k stays (000 Eq. 10–11, corrected).
+    """α_λ that the kNN curve tends to as the samples grow and k stays.
 
+    Sykes et al. 2024, Eq. 10–11, corrected: as printed, ties are counted in neither error.
     The neighbours of z are k independent draws, real with probability η = nP/(nP + mQ), so
 
     α_λ = min over j = 0…k+1 of λ·E_P[P(Bin(k, η) < j)] + E_Q[P(Bin(k, η) ≥ j)].
 
-    As printed, ties are counted in neither error. The expectations are means over ``n_samples``
-    draws.
+    The expectations are means over ``n_samples`` draws.
 
     Parameters
     ----------
@@ -213,7 +211,8 @@ def fixed_k_risk(
     from scipy import stats
 
     _check_counts(k=k, n_samples=n_samples)
-    _check_between("trade_off", trade_off, -1e-300, math.inf)
+    if trade_off != 0:
+        _check_between("trade_off", trade_off, 0, math.inf)
     _check_between("n_per_m", n_per_m, 0, math.inf)
     errors = []
     for distribution, rng in zip((p, q), np.random.default_rng(seed).spawn(2), strict=True):

@@ -9,17 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from precall.errors import InputError
-
-__all__ = [
-    "Distribution",
-    "Gaussian",
-    "Mixture",
-    "UniformBall",
-    "UniformBox",
-    "UniformShell",
-    "UniformTorus",
-]
+from precall.errors import InputError, check_integer
 
 Floats = NDArray[np.float64]
 _LARGEST = 1e150
@@ -46,7 +36,7 @@ class Distribution(ABC):
 
     def sample(self, n: int, seed: int) -> Floats:
         """Draw ``n`` independent rows, the same for the same seed: shape (n, d)."""
-        return self.draw(_count(n), np.random.default_rng(_count(seed, "seed")))
+        return self.draw(*_stream(n, seed))
 
     def _rows(self, rows: NDArray[Any]) -> Floats:
         """Check that rows live in the same space."""
@@ -186,8 +176,8 @@ class Mixture(Distribution):
         )
         if weights.shape != (len(components),):
             raise InputError(
-                f"weights must hold one number a component ({len(components)}); got shape "
-                f"{weights.shape}."
+                f"weights must have shape ({len(components)},), one number for each component; got "
+                f"shape {weights.shape}."
             )
         if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
             raise InputError("weights must be finite and non-negative, not all of them 0.")
@@ -206,7 +196,7 @@ class Mixture(Distribution):
 
     def sample_labelled(self, n: int, seed: int) -> tuple[Floats, NDArray[np.intp]]:
         """Draw the rows of ``sample(n, seed)`` with the index of the component of each."""
-        return self._draw_labelled(_count(n), np.random.default_rng(_count(seed, "seed")))
+        return self._draw_labelled(*_stream(n, seed))
 
     def _draw_labelled(self, n: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.intp]]:
         labels = rng.choice(len(self.components), size=n, p=self.weights)
@@ -243,7 +233,7 @@ class UniformBox(Distribution):
     def __post_init__(self) -> None:
         low, high = _vector(self.low, "low"), _vector(self.high, "high")
         if low.shape != high.shape or not (low < high).all():
-            raise InputError("low and high must have one length, with low < high everywhere.")
+            raise InputError("low and high must be equally long, with low < high in every feature.")
         if (np.abs([low, high]) > _LARGEST).any():
             raise InputError(f"low and high must not exceed {_LARGEST:g}.")
         object.__setattr__(self, "low", low)
@@ -291,7 +281,8 @@ class UniformShell(Distribution):
             0 <= self.inner < self.outer <= _LARGEST
         ):
             raise InputError(
-                f"radii must satisfy 0 <= inner < outer; got {self.inner!r} and {self.outer!r}."
+                f"radii must satisfy 0 <= inner < outer <= {_LARGEST:g}; got inner={self.inner!r} "
+                f"and outer={self.outer!r}."
             )
 
     @property
@@ -353,8 +344,8 @@ class UniformTorus(Distribution):
             0 < self.minor <= self.major <= _LARGEST
         ):
             raise InputError(
-                f"radii must satisfy 0 < minor <= major; got minor={self.minor!r} and "
-                f"major={self.major!r}."
+                f"radii must satisfy 0 < minor <= major <= {_LARGEST:g}; got minor={self.minor!r} "
+                f"and major={self.major!r}."
             )
         object.__setattr__(self, "center", center)
 
@@ -389,10 +380,10 @@ class UniformTorus(Distribution):
         return self.center - reach, self.center + reach
 
 
-def _count(n: int, name: str = "n") -> int:
-    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
-        raise InputError(f"{name} must be a non-negative integer; got {n!r}.")
-    return int(n)
+def _stream(n: int, seed: int) -> tuple[int, np.random.Generator]:
+    check_integer("n", n, 0)
+    check_integer("seed", seed, 0)
+    return int(n), np.random.default_rng(int(seed))
 
 
 def _vector(values: ArrayLike, name: str) -> Floats:

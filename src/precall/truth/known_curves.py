@@ -9,11 +9,9 @@ from numpy.typing import NDArray
 from precall.curves.analytic import GaussianShiftCurve
 from precall.curves.error_rates import ErrorRates
 from precall.curves.pr_curve import Curve, PRCurve
-from precall.errors import InputError
+from precall.errors import InputError, check_integer
 from precall.estimators.likelihood import Likelihood
 from precall.truth.families import Distribution, Gaussian, Mixture, UniformBox
-
-__all__ = ["true_curve"]
 
 Floats = NDArray[np.float64]
 
@@ -30,8 +28,8 @@ def true_curve(
 
     In closed form for two Gaussians with equal covariance, exact for two boxes and for mixtures
     whose components are either shared or apart. Otherwise a Monte Carlo estimate: the likelihood
-    ratio classifier (003 Theorem 4) judges ``n_samples`` draws of each distribution, which puts
-    α_λ within about (λ + 1)·√(1/n_samples) of the truth.
+    ratio classifier (Simon et al. 2019, Theorem 4) judges ``n_samples`` draws of each distribution,
+    which puts α_λ within about (λ + 1)·√(1/n_samples) of the truth.
 
     Parameters
     ----------
@@ -39,7 +37,7 @@ def true_curve(
         Distributions of one dimension.
     labelled
         Take two mixtures as if every sample came with the name of its component: the curve of their
-        weights, as on labelled data (003 §6).
+        weights, as on labelled data (Simon et al. 2019 §6).
     n_samples, seed
         Of the Monte Carlo estimate.
 
@@ -58,16 +56,17 @@ def true_curve(
         )
     if labelled:
         if not (isinstance(p, Mixture) and isinstance(q, Mixture)):
-            raise InputError("labelled=True needs two mixtures.")
+            raise InputError("labelled=True needs p and q to be mixtures.")
         return _curve_of_weights(p, q)
     if isinstance(p, Gaussian) and isinstance(q, Gaussian) and _same_covariance(p, q):
         shift = float(np.linalg.norm(p.whiten((p.mean - q.mean)[None, :])))
         return GaussianShiftCurve(shift) if shift > 0 else PRCurve.from_histograms([1], [1])
     if isinstance(p, UniformBox) and isinstance(q, UniformBox):
         return _curve_of_boxes(p, q)
-    as_mixtures = [d if isinstance(d, Mixture) else Mixture((d,)) for d in (p, q)]
-    if _shared_or_apart(*as_mixtures):
-        return _curve_of_weights(*as_mixtures)
+    mixtures = [d if isinstance(d, Mixture) else Mixture((d,)) for d in (p, q)]
+    components = _distinct([*_carried(mixtures[0]), *_carried(mixtures[1])])
+    if all(_apart(a, b) for a, b in itertools.combinations(components, 2)):
+        return _curve_of_weights(*mixtures)
     return _monte_carlo(p, q, n_samples, seed)
 
 
@@ -99,12 +98,6 @@ def _carried(mixture: Mixture) -> list[Distribution]:
     return [component for component, weight in pairs if weight > 0]
 
 
-def _shared_or_apart(p: Mixture, q: Mixture) -> bool:
-    """Whether no two different components overlap."""
-    distinct = _distinct(_carried(p) + _carried(q))
-    return all(_apart(a, b) for a, b in itertools.combinations(distinct, 2))
-
-
 def _apart(a: Distribution, b: Distribution) -> bool:
     bounds_a, bounds_b = a.bounds(), b.bounds()
     if bounds_a is None or bounds_b is None:
@@ -124,8 +117,7 @@ def _curve_of_weights(p: Mixture, q: Mixture) -> PRCurve:
 
 
 def _monte_carlo(p: Distribution, q: Distribution, n_samples: int, seed: int) -> PRCurve:
-    if not isinstance(n_samples, int) or n_samples < 1:
-        raise InputError(f"n_samples must be a positive integer; got {n_samples!r}.")
+    check_integer("n_samples", n_samples, 1)
     streams = np.random.default_rng(seed).spawn(2)
     samples = [d.draw(n_samples, rng) for d, rng in zip((p, q), streams, strict=True)]
     return PRCurve.of(ErrorRates.of(Likelihood(p, q).weigh(*samples)))

@@ -2,7 +2,7 @@ import numpy as np
 from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
 
-from precall.estimators.classifiers import BestOf, log_odds, make_classifier
+from precall.estimators.classifiers import READY_MADE, BestOf, log_odds
 
 
 def test_the_winner_is_trained_on_everything():
@@ -29,7 +29,7 @@ def test_ready_made_ones_are_the_same_on_any_number_of_threads():
     rows = rng.normal(0, np.where(is_real, 1.0, 2.0)[:, None], (300, 6))
     for name in ("forest", "boosting", "mlp", "knn"):
         one, many = (
-            log_odds(make_classifier(name, (150, 150), 1, threads).fit(rows, is_real), rows)
+            log_odds(READY_MADE[name]((150, 150), seed=1, threads=threads).fit(rows, is_real), rows)
             for threads in (1, 4)
         )
         np.testing.assert_array_equal(one, many)

@@ -56,8 +56,8 @@ def test_large_scores_keep_their_order():
 )
 def test_nonsense_is_refused(answers, seen):
     message = (
-        f"estimator Answers must return one number a row from {next(iter(answers))}, or two "
-        f"chances; got {seen}."
+        f"estimator Answers must return from {next(iter(answers))} one number per row, or two "
+        f"probabilities; got {seen}."
     )
     with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
         log_odds(Answers(**answers), ROWS)

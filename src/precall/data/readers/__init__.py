@@ -7,17 +7,16 @@ from typing import Any
 from numpy.typing import NDArray
 
 from precall.data.readers.archives import read_npz, read_safetensors
-from precall.data.readers.choosing import Place
+from precall.data.readers.array_location import ArrayLocation
 from precall.data.readers.hierarchies import read_hdf5, read_zarr
-from precall.data.readers.npy import map_npy, pickled
-from precall.data.readers.shards import read_shards
+from precall.data.readers.npy import PICKLED, map_npy, read_shards
 from precall.data.readers.tables import read_arrow, read_csv, read_parquet
 from precall.data.readers.torch_files import read_torch
 from precall.errors import InputError
 
 __all__ = ["FORMATS", "read"]
 
-FORMATS: dict[str, Callable[[Place], NDArray[Any]]] = {  # by ending
+FORMATS: dict[str, Callable[[ArrayLocation], NDArray[Any]]] = {  # by ending
     ".npy": map_npy,
     ".npz": read_npz,
     ".safetensors": read_safetensors,
@@ -46,9 +45,9 @@ def read(path: str | os.PathLike[str], role: str) -> NDArray[Any]:
         What to call the input in error messages: ``"real"`` or ``"generated"``.
     """
     try:
-        place = Place.of(path, role)
+        place = ArrayLocation.of(path, role)
         if place.path.suffix.lower() in _PICKLES:
-            raise InputError(pickled(place))
+            raise place.refuse(PICKLED)
         reader = FORMATS.get(place.path.suffix.lower())
         if place.path.is_dir() and reader is not read_zarr:
             return read_shards(place)

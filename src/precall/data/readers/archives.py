@@ -9,19 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.data.readers.choosing import Place
+from precall.data.readers.array_location import ArrayLocation
 from precall.data.readers.npy import read_header
 
-__all__ = ["read_npz", "read_safetensors"]
-
-_UNSOUND = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    OverflowError,
-)
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OverflowError)
 _CHUNK = 16 * 2**20
 _LONGEST_HEADER = 100 * 10**6  # of .safetensors, as its own library limits it
 _SAFETENSORS_TYPES = {
@@ -38,7 +29,7 @@ _SAFETENSORS_TYPES = {
 }
 
 
-def read_npz(place: Place) -> NDArray[Any]:
+def read_npz(place: ArrayLocation) -> NDArray[Any]:
     """Read one array of a .npz archive."""
     try:
         with zipfile.ZipFile(place.path) as archive:
@@ -49,24 +40,26 @@ def read_npz(place: Place) -> NDArray[Any]:
                 data = bytearray()  # grows with what is there, and no further than is promised
                 while len(data) <= header.n_bytes and (chunk := file.read(_CHUNK)):
                     data += chunk
-    except _UNSOUND as error:
-        raise place.refuse(f"is no sound .npz archive: {error}.") from error
+    except _DAMAGED as error:
+        raise place.refuse(f"is not a valid .npz archive: {error}.") from error
     if len(data) != header.n_bytes:
-        promised = header.n_bytes
         raise place.refuse(
-            f"is damaged: its header promises {promised} bytes of data, {len(data)} were read."
+            f"is damaged: its header promises {header.n_bytes} bytes of data, {len(data)} were "
+            "read. Copy or save it again."
         )
     array = np.frombuffer(bytes(data), header.dtype).reshape(header.shape, order=header.order)
     return place.checked(array)
 
 
-def read_safetensors(place: Place) -> NDArray[Any]:
+def read_safetensors(place: ArrayLocation) -> NDArray[Any]:
     """Memory-map one tensor of a .safetensors file."""
     size = place.path.stat().st_size
     with place.path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if size < 8 or length > min(size - 8, _LONGEST_HEADER):
-            raise place.refuse("is no sound .safetensors file: its header is longer than the file.")
+            raise place.refuse(
+                "is not a valid .safetensors file: its header is longer than the file."
+            )
         try:
             entries = json.loads(file.read(length))
             entries.pop("__metadata__", None)

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.data.readers.choosing import Place, needed
+from precall.data.readers.array_location import ArrayLocation
 from precall.errors import InputError
-
-__all__ = ["read_hdf5", "read_zarr"]
 
 # Codecs that turn bytes into numbers and nothing else; "pickle" is not among them.
 _HARMLESS_CODECS = {
@@ -20,9 +18,9 @@ _HARMLESS_CODECS = {
 }  # fmt: skip
 
 
-def read_hdf5(place: Place) -> NDArray[Any]:
+def read_hdf5(place: ArrayLocation) -> NDArray[Any]:
     """Read one dataset of an HDF5 file."""
-    h5py = needed(place, "h5py")
+    h5py = place.library("h5py")
     try:
         with h5py.File(place.path, "r") as file:
             found: dict[str, Any] = {}
@@ -37,18 +35,17 @@ def read_hdf5(place: Place) -> NDArray[Any]:
                 raise place.refuse("holds text or objects where numbers should be.")
             if dataset.external or dataset.is_virtual:
                 raise place.refuse("keeps its numbers in other files; copy them into this one.")
-            stored = dataset.id.get_storage_size()
-            if stored == 0 and dataset.size:
+            if dataset.size and dataset.id.get_storage_size() == 0:
                 raise place.refuse("is damaged: it promises numbers but holds none.")
             return place.checked(np.asarray(dataset[()]))
     except (OSError, RuntimeError, KeyError) as error:
-        raise place.refuse(f"is no sound HDF5 file: {error!s:.200}.") from error
+        raise place.refuse(f"is not a valid HDF5 file: {error!s:.200}.") from error
 
 
-def read_zarr(place: Place) -> NDArray[Any]:
+def read_zarr(place: ArrayLocation) -> NDArray[Any]:
     """Read one array of a Zarr folder."""
     _check_codecs(place)
-    zarr = needed(place, "zarr")
+    zarr = place.library("zarr")
     try:
         node = zarr.open(str(place.path), mode="r")
         if isinstance(node, zarr.Array):
@@ -58,16 +55,16 @@ def read_zarr(place: Place) -> NDArray[Any]:
     except InputError:
         raise
     except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
-        raise place.refuse(f"is no sound Zarr folder: {error!s:.200}.") from error
+        raise place.refuse(f"is not a valid Zarr folder: {error!s:.200}.") from error
 
 
-def _check_codecs(place: Place) -> None:
+def _check_codecs(place: ArrayLocation) -> None:
     """Refuse codecs that could run code, before anything is decoded."""
     metadata = [
         file for name in (".zarray", "zarr.json") for file in sorted(Path(place.path).rglob(name))
     ]
     if not metadata:
-        raise place.refuse("is no Zarr folder: it has neither .zarray nor zarr.json.")
+        raise place.refuse("is not a Zarr folder: it has neither .zarray nor zarr.json.")
     for file in metadata:
         try:
             document = json.loads(file.read_text(encoding="utf-8"))
@@ -75,7 +72,10 @@ def _check_codecs(place: Place) -> None:
             raise place.refuse(f"has damaged metadata in {file.name}.") from error
         for codec in _codecs(document):
             if codec not in _HARMLESS_CODECS:
-                raise place.refuse(f"uses the codec {codec!r}, which precall does not trust.")
+                raise place.refuse(
+                    f"uses the codec {codec!r}, which precall does not trust; save it with another "
+                    "one, such as blosc."
+                )
 
 
 def _codecs(document: Any) -> list[str]:

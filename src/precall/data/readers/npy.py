@@ -1,17 +1,22 @@
-"""NumPy's own format: a header, then the numbers."""
+"""NumPy's own format: a header, then the numbers. One file, or a folder of them."""
 
 import math
+import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from precall.data.readers.choosing import Place
-from precall.errors import InputError
+from precall.data.readers.array_location import ArrayLocation
 
-__all__ = ["Header", "map_npy", "pickled", "read_header"]
-
+PICKLED = (
+    "holds pickled Python objects, which can run any code when loaded; precall never unpickles. "
+    "Save the features as a plain numeric array: "
+    "numpy.save(path, numpy.asarray(features, dtype='float32'))."
+)
 _PICKLE_PROTOCOL_MARK = b"\x80"
 _ZIP_MARK = b"PK\x03\x04"
 
@@ -34,7 +39,7 @@ class Header(NamedTuple):
         return "F" if self.fortran_order else "C"
 
 
-def map_npy(place: Place) -> NDArray[Any]:
+def map_npy(place: ArrayLocation) -> NDArray[Any]:
     """Memory-map a .npy file."""
     with place.path.open("rb") as file:
         header = read_header(place, file)
@@ -51,13 +56,35 @@ def map_npy(place: Place) -> NDArray[Any]:
         return place.checked(array)
 
 
-def read_header(place: Place, file: BinaryIO | Any) -> Header:
+def read_shards(place: ArrayLocation) -> NDArray[Any]:
+    """Put the .npy files of a folder together, in the order of the numbers in their names."""
+    files = sorted(place.path.glob("*.npy"), key=_natural)
+    if not files:
+        raise place.refuse("is a folder without .npy files.")
+    shards = [map_npy(replace(place, path=file, key=None)) for file in files]
+    for file, shard in zip(files, shards, strict=True):
+        if shard.ndim != 2 or shard.shape[1] != shards[0].shape[1]:
+            raise place.refuse(
+                f"has shards that do not fit together: {files[0].name} has shape "
+                f"{shards[0].shape}, {file.name} {shard.shape}."
+            )
+    return shards[0] if len(shards) == 1 else np.concatenate(shards)
+
+
+def _natural(file: Path) -> list[tuple[int, str]]:
+    """Shard 2 before shard 10."""
+    return [
+        (int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", file.name)
+    ]
+
+
+def read_header(place: ArrayLocation, file: BinaryIO | Any) -> Header:
     """Read and check the header at the start of a file, which is left where the data begins."""
     magic = file.read(len(npy.MAGIC_PREFIX))
     if not magic:
         raise place.refuse("is empty (0 bytes).")
     if magic.startswith(_PICKLE_PROTOCOL_MARK):
-        raise InputError(pickled(place))
+        raise place.refuse(PICKLED)
     if magic.startswith(_ZIP_MARK):
         raise place.refuse("is a zip archive: give it the ending .npz, or .pt if torch wrote it.")
     if magic != npy.MAGIC_PREFIX:
@@ -68,7 +95,7 @@ def read_header(place: Place, file: BinaryIO | Any) -> Header:
     except (ValueError, EOFError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
         raise place.refuse("has a damaged .npy header. Save it again.") from error
     if header.dtype.hasobject:
-        raise InputError(pickled(place))
+        raise place.refuse(PICKLED)
     if not _is_plausible(header):
         raise place.refuse("has a damaged .npy header. Save it again.")
     return header
@@ -84,12 +111,3 @@ def _parse(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 def _is_plausible(header: Header) -> bool:
     sizes_fit = all(type(size) is int and 0 <= size < 2**48 for size in header.shape)
     return sizes_fit and len(header.shape) <= 8 and header.dtype.itemsize > 0
-
-
-def pickled(place: Place) -> str:
-    """Say why a pickle is not read."""
-    return (
-        f"{place.role}: {place.path} holds pickled Python objects, which can run any code when "
-        "loaded; precall never unpickles. Save the features as a plain numeric array: "
-        "numpy.save(path, numpy.asarray(features, dtype='float32'))."
-    )

@@ -6,27 +6,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.data.readers.choosing import Place, needed
-
-__all__ = ["read_arrow", "read_csv", "read_parquet"]
+from precall.data.readers.array_location import ArrayLocation
 
 
-def read_parquet(place: Place) -> NDArray[Any]:
+def read_parquet(place: ArrayLocation) -> NDArray[Any]:
     """Read a .parquet file."""
-    parquet = needed(place, "pyarrow.parquet")
-    arrow = needed(place, "pyarrow")
+    arrow, parquet = place.library("pyarrow"), place.library("pyarrow.parquet")
     try:
         schema = parquet.read_schema(place.path)
         _check_schema(place, arrow, schema)
         table = parquet.read_table(place.path, columns=_columns(place, schema))
     except (arrow.ArrowException, OSError) as error:
-        raise place.refuse(f"is no sound .parquet file: {error!s:.200}.") from error
+        raise place.refuse(f"is not a valid .parquet file: {error!s:.200}.") from error
     return _from_table(place, table)
 
 
-def read_arrow(place: Place) -> NDArray[Any]:
+def read_arrow(place: ArrayLocation) -> NDArray[Any]:
     """Read a .arrow or .feather file."""
-    arrow = needed(place, "pyarrow")
+    arrow = place.library("pyarrow")
     try:
         with arrow.memory_map(str(place.path)) as source:
             reader = arrow.ipc.open_file(source)
@@ -34,10 +31,10 @@ def read_arrow(place: Place) -> NDArray[Any]:
             table = reader.read_all().select(_columns(place, reader.schema))
             return np.array(_from_table(place, table))
     except (arrow.ArrowException, OSError) as error:
-        raise place.refuse(f"is no sound .arrow file: {error!s:.200}.") from error
+        raise place.refuse(f"is not a valid .arrow file: {error!s:.200}.") from error
 
 
-def read_csv(place: Place) -> NDArray[Any]:
+def read_csv(place: ArrayLocation) -> NDArray[Any]:
     """Read a .csv file of numbers, with or without a line of names."""
     with place.path.open(newline="", encoding="utf-8", errors="replace") as file:
         first = next(csv.reader(file), [])
@@ -62,7 +59,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _columns(place: Place, schema: Any) -> list[str]:
+def _columns(place: ArrayLocation, schema: Any) -> list[str]:
     """Which columns to read: the one that was named, the only vectors, or all numbers."""
     if place.key is not None:
         return [place.choose(schema.names)]
@@ -83,21 +80,22 @@ def _is_numeric(kind: Any) -> bool:
     return str(kind).startswith(("float", "double", "int", "uint", "halffloat"))
 
 
-def _check_schema(place: Place, arrow: Any, schema: Any) -> None:
+def _check_schema(place: ArrayLocation, arrow: Any, schema: Any) -> None:
     if any(isinstance(field.type, arrow.BaseExtensionType) for field in schema):
-        raise place.refuse("has columns of an extension type, which could run code; store numbers.")
+        raise place.refuse(
+            "has columns of an extension type, which could run code; store plain numbers instead."
+        )
 
 
-def _from_table(place: Place, table: Any) -> NDArray[Any]:
+def _from_table(place: ArrayLocation, table: Any) -> NDArray[Any]:
     if any(column.null_count for column in table.columns):
         raise place.refuse("has missing values; drop the rows that hold them.")
     if table.num_columns == 1 and _is_vector(table.schema.field(0).type):
         column = table.column(0).combine_chunks()
+        if len(column) == 0:
+            raise place.refuse("has no rows.")
         values = column.flatten().to_numpy(zero_copy_only=False)
-        if len(column) == 0 or len(values) % len(column):
-            raise place.refuse("has vectors of different lengths.")
-        lengths = {len(row) for row in column} if not hasattr(column.type, "list_size") else {0}
-        if len(lengths) > 1:
+        if not hasattr(column.type, "list_size") and len({len(row) for row in column}) > 1:
             raise place.refuse("has vectors of different lengths.")
         return np.asarray(values).reshape(len(column), -1)
     return np.column_stack([column.to_numpy() for column in table.columns])

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from precall.estimators.classifiers.linear import mean_risk
 from precall.estimators.classifiers.log_odds import calibration, log_odds
 
-__all__ = ["BestOf"]
-
 _HELD_OUT = 0.25
 _SURE = 30.0
 

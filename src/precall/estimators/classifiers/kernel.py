@@ -1,6 +1,6 @@
-"""Kernel discriminant analysis (000 §5.2; Ghosh & Chaudhuri 2004)."""
+"""Kernel discriminant analysis (Sykes et al. 2024 §5.2; Ghosh & Chaudhuri 2004)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 
 from precall.estimators.classifiers.linear import mean_risk
 from precall.estimators.classifiers.log_odds import calibration
-from precall.estimators.classifiers.standardizing import Standardizer
+from precall.estimators.classifiers.standardizer import Standardizer
 from precall.runtime.threads import in_threads, single_threaded_libraries
-
-__all__ = ["KernelDiscriminant"]
 
 Floats = NDArray[np.float64]
 
@@ -88,13 +86,9 @@ class KernelDiscriminant:
             sides = [_log_kernel_sums(tile, side, squared_bandwidths) for side in classes]
             return sides[0] - sides[1]
 
+        tiles = (rows[i : i + _ROWS_AT_A_TIME] for i in range(0, len(rows), _ROWS_AT_A_TIME))
         with single_threaded_libraries():
-            return np.concatenate(in_threads(of_tile, _tiles(rows), self.threads))
-
-
-def _tiles(rows: Floats) -> Iterator[Floats]:
-    for start in range(0, len(rows), _ROWS_AT_A_TIME):
-        yield rows[start : start + _ROWS_AT_A_TIME]
+            return np.concatenate(in_threads(of_tile, tiles, self.threads))
 
 
 def _log_kernel_sums(

@@ -1,4 +1,4 @@
-"""The classifier of 003 §6: linear classifiers whose median decides."""
+"""The classifier of Simon et al. 2019 §6: linear classifiers whose median decides."""
 
 import functools
 import math
@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from precall.curves.error_rates import ErrorRates
 from precall.curves.evidence import Evidence
 from precall.estimators.classifiers.log_odds import calibration
-from precall.estimators.classifiers.standardizing import Standardizer
+from precall.estimators.classifiers.standardizer import Standardizer
 from precall.runtime.threads import in_threads, single_threaded_libraries
-
-__all__ = ["LinearEnsemble"]
 
 Floats = NDArray[np.float64]
 
@@ -184,9 +182,7 @@ class _Members:
 
     def _penalty(self) -> Floats:
         """1 for each weight, 0 for the offset, which does not decay."""
-        penalty = np.ones(len(self.grams[0]))
-        penalty[-1] = 0.0
-        return penalty
+        return np.append(np.ones(len(self.grams[0]) - 1), 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from precall.errors import InputError
 
-__all__ = ["calibration", "log_odds"]
-
 Floats = NDArray[np.float64]
 
 _LARGEST_PLAIN = 30.0
@@ -25,9 +23,7 @@ def log_odds(classifier: Any, rows: NDArray[Any]) -> Floats:
     if hasattr(classifier, "decision_function"):
         scores = _flat(classifier.decision_function(rows), classifier, "decision_function", rows)
         if not np.isfinite(scores).all():
-            raise InputError(
-                _complaint(classifier, "decision_function", "values that are not finite")
-            )
+            raise _refusal(classifier, "decision_function", "values that are not finite")
         scores = _bounded(scores)
         return -scores if _is_reversed(classifier) else scores
     if not hasattr(classifier, "predict_proba"):
@@ -37,7 +33,7 @@ def log_odds(classifier: Any, rows: NDArray[Any]) -> Floats:
         )
     chances = np.asarray(classifier.predict_proba(rows), dtype=np.float64)
     if not ((chances >= 0) & (chances <= 1)).all():
-        raise InputError(_complaint(classifier, "predict_proba", "values outside of 0 to 1"))
+        raise _refusal(classifier, "predict_proba", "values outside of 0 to 1")
     with np.errstate(divide="ignore"):
         if chances.shape == (len(rows), 2):  # each column is precise near 0
             odds = np.log(chances[:, 1]) - np.log(chances[:, 0])
@@ -94,14 +90,12 @@ def _flat(found: Any, classifier: Any, method: str, rows: NDArray[Any]) -> Float
     if values.shape == (len(rows), 1):
         values = values[:, 0]
     if values.shape != (len(rows),):
-        raise InputError(
-            _complaint(classifier, method, f"shape {values.shape} for {len(rows)} rows")
-        )
+        raise _refusal(classifier, method, f"shape {values.shape} for {len(rows)} rows")
     return values
 
 
-def _complaint(classifier: Any, method: str, seen: str) -> str:
-    return (
-        f"estimator {type(classifier).__name__} must return one number a row from {method}, or two "
-        f"chances; got {seen}."
+def _refusal(classifier: Any, method: str, seen: str) -> InputError:
+    return InputError(
+        f"estimator {type(classifier).__name__} must return from {method} one number per row, or "
+        f"two probabilities; got {seen}."
     )

@@ -1,4 +1,4 @@
-"""Classifiers to be had by name."""
+"""Classifiers that are chosen by name: functions that make an untrained one."""
 
 import math
 import warnings
@@ -10,17 +10,13 @@ from numpy.typing import NDArray
 
 from precall.estimators.classifiers.kernel import KernelDiscriminant
 from precall.estimators.classifiers.linear import LinearEnsemble
-from precall.estimators.classifiers.standardizing import Standardizer
+from precall.estimators.classifiers.standardizer import Standardizer
 from precall.runtime.threads import single_threaded_libraries
-
-__all__ = ["READY_MADE", "make_classifier"]
 
 Sizes = tuple[int, int]  # real, generated
 
 _ENOUGH_TO_HOLD_OUT = 50  # samples of a class
 _MOST_MULTIPLIED = 32  # features that are all multiplied with each other
-
-Make = Callable[[Sizes, int, int], Any]  # from the class sizes to fit, a seed and threads
 
 
 class _Standardized:
@@ -55,34 +51,30 @@ def _forest(sizes: Sizes, seed: int, threads: int) -> Any:
 def _boosting(sizes: Sizes, seed: int, threads: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    return _Standardized(
-        HistGradientBoostingClassifier(
-            max_iter=200, early_stopping=min(sizes) >= _ENOUGH_TO_HOLD_OUT, random_state=seed
-        )
-    )
+    stops = min(sizes) >= _ENOUGH_TO_HOLD_OUT
+    boosting = HistGradientBoostingClassifier(max_iter=200, early_stopping=stops, random_state=seed)
+    return _Standardized(boosting)
 
 
 def _mlp(sizes: Sizes, seed: int, threads: int) -> Any:
     from sklearn.neural_network import MLPClassifier
 
-    return _Standardized(
-        MLPClassifier(
-            (128, 64),
-            alpha=1e-2,
-            batch_size=min(256, sum(sizes)),
-            early_stopping=min(sizes) >= _ENOUGH_TO_HOLD_OUT,
-            max_iter=200,
-            random_state=seed,
-        )
+    mlp = MLPClassifier(
+        (128, 64),
+        alpha=1e-2,
+        batch_size=min(256, sum(sizes)),
+        early_stopping=min(sizes) >= _ENOUGH_TO_HOLD_OUT,
+        max_iter=200,
+        random_state=seed,
     )
+    return _Standardized(mlp)
 
 
 def _knn(sizes: Sizes, seed: int, threads: int) -> Any:
     from sklearn.neighbors import KNeighborsClassifier
 
-    return _Standardized(
-        KNeighborsClassifier(max(1, round(math.sqrt(min(sizes)))), algorithm="brute")
-    )
+    k = max(1, round(math.sqrt(min(sizes))))
+    return _Standardized(KNeighborsClassifier(k, algorithm="brute"))
 
 
 class _Quadratic:
@@ -113,7 +105,7 @@ class _Quadratic:
         return np.concatenate([standardized, standardized[:, i] * standardized[:, j]], axis=1)
 
 
-READY_MADE: dict[str, Make] = {
+READY_MADE: dict[str, Callable[..., Any]] = {  # each makes an untrained one, for so many samples
     "linear": lambda sizes, seed, threads: LinearEnsemble(seed=seed, threads=threads),
     "quadratic": lambda sizes, seed, threads: _Quadratic(seed, threads),
     "forest": _forest,
@@ -122,8 +114,3 @@ READY_MADE: dict[str, Make] = {
     "knn": _knn,
     "kernel": lambda sizes, seed, threads: KernelDiscriminant(seed=seed, threads=threads),
 }
-
-
-def make_classifier(name: str, sizes: Sizes, seed: int, threads: int) -> Any:
-    """Return the untrained classifier called ``name``, for this many real and generated samples."""
-    return READY_MADE[name](sizes, seed, threads)

@@ -1,25 +1,23 @@
-"""Where an array is, and which of several is meant."""
+"""Where an array is: in which file, and which of several in it."""
 
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Self
 
 from numpy.typing import NDArray
 
+from precall.data.readers.optional_libraries import needed
 from precall.errors import InputError
-
-__all__ = ["Place", "needed"]
 
 _USUAL_KEYS = ("feats", "features", "reps", "arr_0")
 _MOST_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ArrayLocation:
     """A file, the name of an array in it if one was given, and what the input is called."""
 
     path: Path
@@ -46,16 +44,14 @@ class Place:
             if self.key not in known:
                 raise self.refuse(f"has no array {self.key!r}; it has {_listed(known)}.")
             return self.key
-        if {"mu", "sigma"} <= set(known) and not set(_USUAL_KEYS) & set(known):
+        usual = [key for key in _USUAL_KEYS if key in known]
+        if {"mu", "sigma"} <= set(known) and not usual:
             raise self.refuse(
                 "holds FID statistics (mu and sigma): precision and recall need the features "
                 "themselves. For the Fréchet distance alone use precall frechet."
             )
-        for key in _USUAL_KEYS:
-            if key in known:
-                return key
-        if len(known) == 1:
-            return known[0]
+        if usual or len(known) == 1:
+            return (usual or known)[0]
         if not known:
             raise self.refuse("holds no array.")
         raise self.refuse(
@@ -70,20 +66,11 @@ class Place:
             )
         return array
 
+    def library(self, module: str, install: str = "'precall[formats]'") -> ModuleType:
+        """Import a library that only this format needs."""
+        return needed(module, f"{self.role}: {self.path.suffix} files need", install)
+
 
 def _listed(keys: list[str]) -> str:
     shown = ", ".join(repr(key) for key in keys[:_MOST_LISTED])
     return shown + (f" and {len(keys) - _MOST_LISTED} more" if len(keys) > _MOST_LISTED else "")
-
-
-def needed(place: Place, module: str) -> ModuleType:
-    """Import a library that only this format needs."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        package = module.partition(".")[0]
-        extra = "torch" if package == "torch" else "formats"
-        raise ImportError(
-            f"{place.role}: {place.path.suffix} files need {package}. Install it with: pip install "
-            + ("torch" if extra == "torch" else f"'precall[{extra}]'")
-        ) from error

@@ -6,8 +6,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Standardizer"]
-
 Floats = NDArray[np.float64]
 
 _FARTHEST = 1e6

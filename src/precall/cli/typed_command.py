@@ -8,8 +8,6 @@ import click
 
 from precall.results.evaluation import Evaluation
 
-__all__ = ["remembering_command"]
-
 _ONLY_WRITES = {"json_path", "html_path", "samples_path", "images_real", "images_generated"}
 _ONLY_WRITES |= {"threads"}
 

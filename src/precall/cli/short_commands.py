@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from precall.cli import options
 from precall.data.conversion import convert
 from precall.data.inspection import FeatureInfo
 from precall.data.splits import CrossFit, HoldOut
@@ -12,12 +13,10 @@ from precall.evaluation.two_sample_test import two_sample_test
 from precall.experiments.digits_demo import run_demo
 from precall.scores.frechet import frechet_distance
 
-__all__ = ["convert_command", "demo_command", "frechet_command", "info_command", "test_command"]
-
 
 @click.command("frechet")
-@click.argument("real", type=click.Path(path_type=Path))
-@click.argument("generated", type=click.Path(path_type=Path))
+@click.argument("real", type=options.PATH)
+@click.argument("generated", type=options.PATH)
 def frechet_command(real: Path, generated: Path) -> None:
     """Print the Frechet distance of two files: features (.npy), or mu and sigma (.npz).
 
@@ -29,8 +28,8 @@ def frechet_command(real: Path, generated: Path) -> None:
 
 
 @click.command("test")
-@click.argument("real", type=click.Path(path_type=Path))
-@click.argument("generated", type=click.Path(path_type=Path))
+@click.argument("real", type=options.PATH)
+@click.argument("generated", type=options.PATH)
 @click.option(
     "--estimator",
     default="classifier",
@@ -46,7 +45,7 @@ def frechet_command(real: Path, generated: Path) -> None:
     show_default=True,
     help="How often labels are permuted and everything is fitted again; only with --folds.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of all chance.")
+@options.seed
 def test_command(
     real: Path, generated: Path, estimator: str, folds: int | None, permutations: int, seed: int
 ) -> None:
@@ -74,7 +73,7 @@ def test_command(
 
 @click.command("convert")
 @click.argument("source")
-@click.argument("target", type=click.Path(path_type=Path))
+@click.argument("target", type=options.PATH)
 @click.option(
     "--shard-rows",
     type=click.IntRange(min=1),
@@ -131,3 +130,6 @@ def demo_command(out: Path) -> None:
         f"Picture: {demo.picture}\n"
         f"Report:  {demo.report} (open it in a browser)"
     )
+
+
+SHORT_COMMANDS = (frechet_command, test_command, convert_command, info_command, demo_command)
