@@ -14,11 +14,13 @@ import precall
 from precall.data.feature_sets import FeatureSet
 from precall.data.splits import NoSplit
 from precall.engines.cpu.engine import CpuEngine
-from precall.neighbors.statistics import CrossPlan, NeighborPlan
-from precall.scores import SCORES
+from precall.neighbors.plan import CrossPlan, NeighborPlan
+from precall.neighbors.sweeps import Ask, Sweeps
+from precall.runtime.threads import n_threads
+from precall.scores import METRICS
 
 NEIGHBOR_SCORES = [
-    name for name in SCORES if not name.endswith("distance") and "probabilistic" not in name
+    name for name in METRICS if not name.endswith("distance") and "probabilistic" not in name
 ]
 BLOCK = 2000  # rows that the blocked peers compare at a time
 
@@ -31,17 +33,16 @@ def unit(real, generated, k, out=None):
 def precall_four(real, generated, k):
     sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
     (fold,) = NoSplit().folds(*sets, seed=0)
-    plan = NeighborPlan(cross=CrossPlan(frozenset({k})))
-    found = CpuEngine().measure(
-        fold.real, fold.generated, plan, threads=None, progress=lambda done, total: None
-    )
-    held_by, holds = found.cross.counts[k].T
-    is_real = found.is_real
+    plan = NeighborPlan(cross=CrossPlan(balls=frozenset({("real", k), ("generated", k)})))
+    with CpuEngine().open(n_threads(None), lambda n_pairs: None) as session:
+        session.place(*(side.rows for side in sets))
+        (found,) = Sweeps(session).measure([Ask(fold, plan)])
+    real_side, generated_side = found.cross.real, found.cross.generated
     return {
-        "precision": (held_by[~is_real] > 0).mean(),
-        "recall": (held_by[is_real] > 0).mean(),
-        "density": held_by[~is_real].mean() / k,
-        "coverage": (holds[is_real] > 0).mean(),
+        "precision": (generated_side.held_by[k] > 0).mean(),
+        "recall": (real_side.held_by[k] > 0).mean(),
+        "density": generated_side.held_by[k].mean() / k,
+        "coverage": (real_side.holds[k] > 0).mean(),
     }
 
 

@@ -1,6 +1,7 @@
 """Every engine that keeps the contract, and data that is unkind to it."""
 
 import numpy as np
+
 from precall.data.feature_sets import FeatureSet
 from precall.data.splits import NoSplit
 from precall.engines.cpu.engine import CpuEngine

@@ -12,7 +12,7 @@ import pytest
 
 import precall
 from precall.cli import main
-from precall.scores import SCORES
+from precall.scores import METRICS
 
 RNG = np.random.default_rng(0)
 
@@ -365,7 +365,7 @@ def test_frechet(run, files):
         (
             ["--score", "fid"],
             "scores names 'fid', which convention='precall' does not have; choose from "
-            + ", ".join(SCORES)
+            + ", ".join(METRICS)
             + ".",
         ),
         (["--no-curves", "--estimator", "knn"], "--estimator cannot be combined with --no-curves."),

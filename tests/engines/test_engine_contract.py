@@ -4,14 +4,13 @@ import dataclasses
 import os
 import subprocess
 import sys
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from engine_cases import ENGINES, NASTY, fold_of, measure
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from engine_cases import ENGINES, NASTY, fold_of, measure
 from precall.data.feature_sets import Rows
 from precall.data.splits import HoldOut, NoSplit
 from precall.engines.cpu.engine import CpuEngine

@@ -9,23 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.neighbors import NearestNeighbors
 
-from precall.data.feature_sets import FeatureSet
-from precall.data.splits import HoldOut, NoSplit
+from engine_cases import fold_of
+from engine_cases import measure as measure_with
+from precall.data.splits import HoldOut
 from precall.engines.reference import ReferenceEngine, squared_distances
-from precall.neighbors.statistics import Ball, CrossPlan, NeighborPlan
+from precall.neighbors.plan import ROLES, Ball, CrossPlan, NeighborPlan
 from strategies import pairs_with_k
 
 
 def measure(fold, requests, **tiles):
-    plan = NeighborPlan(frozenset(requests))
-    return ReferenceEngine(**tiles).measure(
-        fold.real, fold.generated, plan, threads=None, progress=lambda done, total: None
-    )
+    return measure_with(ReferenceEngine(**tiles), fold, NeighborPlan(frozenset(requests)))
 
 
-def fold_of(real, generated, split=None):
-    split = split or NoSplit()
-    return split.folds(FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated"), 0)[0]
+def between(real, generated, **cross):
+    """Both sides of what is found between the classes."""
+    plan = NeighborPlan(cross=CrossPlan(**cross))
+    found = measure_with(ReferenceEngine(), fold_of(real, generated), plan).cross
+    return found.real, found.generated
 
 
 def exact(x, y):
@@ -89,75 +89,55 @@ def test_counts_without_a_split(pair, tiles):
 def test_between_the_classes(pair):
     """Everything between the classes, word by word."""
     real, generated, k = pair
-    fold = fold_of(real, generated)
-    ks = frozenset({k})
-    plan = NeighborPlan(cross=CrossPlan(ks, nearest=True, realism_ks=ks, soft_ks=ks))
-    found = ReferenceEngine().measure(
-        fold.real, fold.generated, plan, threads=None, progress=lambda done, total: None
-    )
-    expected = []
-    for own, others in ((real, generated), (generated, real)):
+    balls = frozenset((role, k) for role in ROLES)
+    sides = between(real, generated, balls=balls, nearest=True)
+    for own, others, found in zip((real, generated), (generated, real), sides, strict=True):
         radii = [own_radius(others, j, k) for j in range(len(others))]
         for i, z in enumerate(own):
             distances = [exact(z, other) for other in others]
-            holders = sum(d <= r for d, r in zip(distances, radii, strict=True))
-            held = sum(d <= own_radius(own, i, k) for d in distances)
             nearest = min(distances)
-            in_nearest = any(d == nearest <= r for d, r in zip(distances, radii, strict=True))
-            expected.append((holders, held, distances.index(nearest), nearest, in_nearest))
-    holders, held, place, nearest, in_nearest = map(list, zip(*expected, strict=True))
-    assert found.cross.counts[k].T.tolist() == [holders, held]
-    assert found.cross.nearest.place.tolist() == place
-    assert found.cross.nearest.squared.tolist() == nearest
-    assert found.cross.nearest.holds[k].tolist() == in_nearest
+            held = [d <= r for d, r in zip(distances, radii, strict=True)]
+            assert found.held_by[k][i] == sum(held)
+            assert found.holds[k][i] == sum(d <= own_radius(own, i, k) for d in distances)
+            assert found.nearest.place[i] == distances.index(nearest)
+            assert found.nearest.squared[i] == nearest
+            in_nearest = any(h and d == nearest for h, d in zip(held, distances, strict=True))
+            assert found.nearest.holds[k][i] == in_nearest
 
 
 @given(pairs_with_k())
 def test_realism_and_soft_cover(pair):
     real, generated, k = pair
-    fold = fold_of(real, generated)
-    ks = frozenset({k})
-    plan = NeighborPlan(cross=CrossPlan(realism_ks=ks, soft_ks=ks))
-    found = ReferenceEngine().measure(
-        fold.real, fold.generated, plan, threads=None, progress=lambda done, total: None
-    )
+    soft = frozenset({("real", k)})
+    _, found = between(real, generated, realism=frozenset({k}), soft=soft)
     radii = np.sqrt([float(own_radius(real, j, k)) for j in range(len(real))])
     mean = 1.2 * radii.mean()
-    for z, realism, soft in zip(
-        generated,
-        found.cross.squared_realism[k][len(real) :],
-        found.cross.soft[k][len(real) :],
-        strict=True,
-    ):
+    for z, realism, covered in zip(generated, found.squared_realism[k], found.soft(k), strict=True):
         distances = np.sqrt([float(exact(z, other)) for other in real])
         kept = radii <= np.median(radii)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = np.nan_to_num(radii[kept] / distances[kept], nan=1.0, posinf=np.inf)
             factors = np.nan_to_num(np.minimum(1, distances / mean), nan=0.0)
         assert np.sqrt(realism) == pytest.approx(ratios.max())
-        assert soft == pytest.approx(1 - factors.prod(), abs=1e-12)
+        assert covered == pytest.approx(1 - factors.prod(), abs=1e-12)
 
 
 @given(pairs_with_k())
 def test_clipped_balls_of_other_real_samples(pair):
     real, generated, k = pair
-    fold = fold_of(real, generated)
-    plan = NeighborPlan(cross=CrossPlan(clipped_ks=frozenset({k})))
-    found = ReferenceEngine().measure(
-        fold.real, fold.generated, plan, threads=None, progress=lambda done, total: None
-    )
+    sides = between(real, generated, clipped=frozenset({k}))
     median = median_radius(real, k)
     radii = [min(math.sqrt(own_radius(real, j, k)), median) for j in range(len(real))]
-    expected = [
-        sum(
-            math.sqrt(exact(z, center)) <= radii[j]
-            for j, center in enumerate(real)
-            if not (is_real and i == j)
-        )
-        for is_real, side in ((True, real), (False, generated))
-        for i, z in enumerate(side)
-    ]
-    assert found.cross.clipped[k].tolist() == expected
+    for is_real, rows, found in zip((True, False), (real, generated), sides, strict=True):
+        expected = [
+            sum(
+                math.sqrt(exact(z, center)) <= radii[j]
+                for j, center in enumerate(real)
+                if not (is_real and i == j)
+            )
+            for i, z in enumerate(rows)
+        ]
+        assert found.clipped[k].tolist() == expected
 
 
 @given(pairs_with_k())
@@ -227,19 +207,3 @@ def test_tiles_change_nothing(tiles):
         np.testing.assert_array_equal(found.counts[request], expected.counts[request])
     for request, reach in expected.squared_reach.items():
         np.testing.assert_array_equal(found.squared_reach[request], reach)
-
-
-def test_progress_reaches_the_end():
-    rng = np.random.default_rng(1)
-    fold = fold_of(rng.normal(size=(90, 5)), rng.normal(size=(70, 5)))
-    calls = []
-    for ball in Ball:
-        ReferenceEngine().measure(
-            fold.real,
-            fold.generated,
-            NeighborPlan(frozenset({(ball, 3)})),
-            threads=None,
-            progress=lambda done, total: calls.append((done, total)),
-        )
-        assert calls[-1][0] == calls[-1][1]
-    assert all(done <= total for done, total in calls)

@@ -6,22 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import precall
+from engine_cases import measure
 from precall.data.feature_sets import FeatureSet
 from precall.data.splits import CrossFit, HoldOut, NoSplit
-from precall.engines import choose_engine
+from precall.engines.reference import ReferenceEngine
 from precall.estimators import NEIGHBOR_ESTIMATORS, Coverage, Task, as_estimator
-from precall.neighbors.statistics import NeighborPlan
+from precall.neighbors.plan import NeighborPlan
 from strategies import pairs_with_k
 
 
 def evidence(estimators, real, generated, split):
     sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
     plan = NeighborPlan().union(estimator.needs() for estimator in estimators)
-    engine = choose_engine("reference")
     for fold in split.folds(*sets, seed=0):
-        statistics = engine.measure(
-            fold.real, fold.generated, plan, threads=1, progress=lambda done, total: None
-        )
+        statistics = measure(ReferenceEngine(), fold, plan)
         yield [estimator.evidence(Task(fold, statistics)) for estimator in estimators]
 
 

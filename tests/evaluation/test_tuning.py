@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 import precall
+from engine_cases import measure
 from precall.curves.error_rates import ErrorRates
 from precall.curves.evidence import Evidence
 from precall.data.feature_sets import FeatureSet
 from precall.data.splits import HoldOut
-from precall.engines import choose_engine
+from precall.engines.reference import ReferenceEngine
 from precall.estimators import NEIGHBOR_ESTIMATORS, Task
 from precall.evaluation.tuning import _grid, _halves, needs_tuning, tune
+from precall.evaluation.workbench import open_workbench
 from precall.truth import Gaussian
 
 CLASSES = list(NEIGHBOR_ESTIMATORS.values())
@@ -28,27 +30,20 @@ def fold_of(n, m, d=4, shift=0.5):
 
 
 def tuned(named, fold):
-    engine = choose_engine("reference")
-    return tune(named, fold, 3, engine, 1, lambda done, total: None)
+    with open_workbench("reference") as bench:
+        return tune(bench, named, fold, 3)
 
 
 def test_the_k_of_least_risk_averaged_over_trade_offs():
     """Word by word, with one engine call a k."""
     fold = fold_of(120, 150)
     found = tuned({cls.name: cls("cv") for cls in CLASSES}, fold)
-    engine = choose_engine("reference")
     for cls in CLASSES:
         risks = {}
         for k in _grid(fold):
             parts = []
             for half in _halves(fold, 3):
-                statistics = engine.measure(
-                    half.real,
-                    half.generated,
-                    cls(k).needs(),
-                    threads=1,
-                    progress=lambda done, total: None,
-                )
+                statistics = measure(ReferenceEngine(), half, cls(k).needs())
                 parts.append(cls(k).evidence(Task(half, statistics)))
             rates = ErrorRates.of(Evidence.concat(parts))
             w = np.linspace(0, 1, 20_001)[:, None]

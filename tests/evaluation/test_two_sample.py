@@ -8,7 +8,7 @@ from scipy.stats import binom
 from sklearn.naive_bayes import GaussianNB
 
 import precall
-from precall.evaluation.two_sample import binomial_test
+from precall.uncertainty.two_sample import binomial_test
 
 BAYES = precall.Trained(GaussianNB())
 

@@ -8,10 +8,11 @@ from scipy.linalg import sqrtm
 
 import precall
 from precall.data.feature_sets import FeatureSet
+from precall.engines.cpu.engine import CpuEngine
 from precall.scores.frechet import (
     Moments,
-    distance_of_few,
     distance_of_moments,
+    distance_of_samples,
     frechet_distance,
 )
 
@@ -183,6 +184,8 @@ def test_few_samples_need_no_covariances(n, m, d):
     real = FeatureSet.of(rng.normal(3, 1, (n, d)), "real")
     generated = FeatureSet.of(rng.normal(0, 2, (m, d)), "generated")
     expected = distance_of_moments(Moments.of(real), Moments.of(generated))
-    assert distance_of_few(real, generated) == pytest.approx(expected, rel=1e-9)
     same = FeatureSet.of(np.ones((n, d)), "real")
-    assert distance_of_few(same, same) == 0
+    with CpuEngine().open(1, lambda n_pairs: None) as session:
+        found = distance_of_samples(session, real, generated)
+        assert distance_of_samples(session, same, same) == 0
+    assert found == pytest.approx(expected, rel=1e-9)

@@ -7,15 +7,29 @@ import numpy as np
 import pytest
 
 import precall
-from precall.data.feature_sets import FeatureSet
+from precall.data.feature_sets import FeatureSet, Rows
+from precall.engines.cpu.engine import CpuEngine
 from precall.runtime.threads import single_threaded_libraries
-from precall.scores.kernel_distance import kernel_distance, kernel_distances_of_blocks, subsets
+from precall.scores import kernel_distance as kernel
+from precall.scores.kernel_distance import subsets
 
 RNG = np.random.default_rng(0)
 
 
 def sets(real, generated):
     return FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
+
+
+def session(threads=1):
+    return CpuEngine().open(threads, lambda n_pairs: None)
+
+
+def kernel_distance(real, generated, threads=1, **how):
+    return kernel.kernel_distance(session(threads), real, generated, **how)
+
+
+def kernel_distances_of_blocks(real, generated, blocks, threads):
+    return kernel.kernel_distances_of_blocks(session(threads), (real, generated), blocks)
 
 
 def by_definition(x, y):
@@ -60,7 +74,7 @@ def by_subsets(real, generated, size):
 def precisions(monkeypatch):
     """What each subset was measured in, in order."""
     seen, mmd = [], subsets._mmd
-    monkeypatch.setattr(subsets, "_mmd", lambda *how: (seen.append(how[1]), mmd(*how))[1])
+    monkeypatch.setattr(subsets, "_mmd", lambda *how: (seen.append(how[-1]), mmd(*how))[1])
     return seen
 
 
@@ -151,7 +165,10 @@ def test_subsets_unlike_those_that_were_tried_are_measured_in_float64(precisions
     real[outlier] = 1e6
     found = kernel_distance(*sets(real, generated), subset_size=100)
     assert precisions.count(np.float64) >= subsets._N_TRIALS + drawn[outlier]
-    patient = [subsets._mmd(pair, np.float64) for pair in pairs_of(real, generated, 100)]
+    patient = [
+        subsets._mmd(session(), (Rows(x), Rows(y)), np.float64)
+        for x, y in pairs_of(real, generated, 100)
+    ]
     assert found.mean == pytest.approx(np.mean(patient), rel=1e-9)
     assert found.standard_deviation == pytest.approx(np.std(patient), rel=1e-9)
 

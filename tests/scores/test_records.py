@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 import precall
-from precall.scores import SCORES
+from precall.scores import METRICS
 from strategies import pairs_with_k
 
 
@@ -162,7 +162,7 @@ def test_defaults(pair):
 
 
 def test_all_is_every_score(pair):
-    assert set(precall.evaluate(*pair, estimators=(), scores="all").scores) == set(SCORES)
+    assert set(precall.evaluate(*pair, estimators=(), scores="all").scores) == set(METRICS)
 
 
 def test_scores_do_not_depend_on_the_split_or_the_engine(pair):

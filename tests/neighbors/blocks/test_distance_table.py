@@ -5,11 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from engine_cases import measure
 from precall.data.feature_sets import FeatureSet
 from precall.data.splits import NoSplit
+from precall.engines.cpu.engine import CpuEngine
 from precall.engines.reference import ReferenceEngine
 from precall.neighbors.blocks.distance_table import DistanceTable
-from precall.neighbors.statistics import CrossPlan, NeighborPlan
+from precall.neighbors.plan import ROLES, CrossPlan, NeighborPlan
 from precall.neighbors.tie_rules import TieRule
 
 KINDS = {
@@ -31,13 +33,16 @@ def block_of(features, members):
 def by_reference(sets, blocks, plan):
     parts = [block_of(side, members) for side, members in zip(sets, blocks, strict=True)]
     (fold,) = NoSplit().folds(*parts, seed=0)
-    return ReferenceEngine().measure(
-        fold.real,
-        fold.generated,
-        NeighborPlan(cross=plan),
-        threads=1,
-        progress=lambda done, total: None,
-    )
+    return measure(ReferenceEngine(), fold, NeighborPlan(cross=plan)).cross
+
+
+def table_of(sets, threads=2):
+    with CpuEngine().open(threads, lambda n_pairs: None) as session:
+        return DistanceTable.of(session, sets)
+
+
+def own_balls(*ks):
+    return frozenset((role, k) for role in ROLES for k in ks)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -49,29 +54,28 @@ def test_a_block_is_what_the_reference_makes_of_it(kind, d, rule):
         FeatureSet.of(KINDS[kind](rng, (90, d)), "real"),
         FeatureSet.of(KINDS[kind](rng, (70, d)), "generated"),
     )
-    table = DistanceTable.of(sets, threads=2)
+    table = table_of(sets)
     plan = CrossPlan(
-        frozenset({1, 2, 9}),
-        rule,
+        balls=own_balls(1, 2, 9),
         nearest=True,
-        soft_ks=frozenset({1, 4}),
-        clipped_ks=frozenset({3, 5}),
+        soft=own_balls(1, 4),
+        clipped=frozenset({3, 5}),
+        tie_rule=rule,
     )
     for _ in range(4):
         blocks = [np.sort(rng.choice(len(side), 30 + d, replace=False)) for side in sets]
         found = table.statistics(*blocks, plan)
         expected = by_reference(sets, blocks, plan)
-        np.testing.assert_array_equal(found.is_real, expected.is_real)
-        for k, counts in expected.cross.counts.items():
-            np.testing.assert_array_equal(found.cross.counts[k], counts)
-            np.testing.assert_array_equal(
-                found.cross.nearest.holds[k], expected.cross.nearest.holds[k]
-            )
-        np.testing.assert_array_equal(found.cross.nearest.place, expected.cross.nearest.place)
-        for k, clipped in expected.cross.clipped.items():
-            np.testing.assert_array_equal(found.cross.clipped[k], clipped)
-        for k, soft in expected.cross.soft.items():
-            np.testing.assert_allclose(found.cross.soft[k], soft, atol=1e-4)
+        for role in ROLES:
+            ours, theirs = getattr(found, role), getattr(expected, role)
+            for name in ("holds", "held_by", "clipped"):
+                for k, counts in getattr(theirs, name).items():
+                    np.testing.assert_array_equal(getattr(ours, name)[k], counts, err_msg=name)
+            for k, holds in theirs.nearest.holds.items():
+                np.testing.assert_array_equal(ours.nearest.holds[k], holds)
+            np.testing.assert_array_equal(ours.nearest.place, theirs.nearest.place)
+            for k in (1, 4):
+                np.testing.assert_allclose(ours.soft(k), theirs.soft(k), atol=1e-4)
 
 
 def test_radii_are_distances_in_units_of_their_own():
@@ -81,9 +85,9 @@ def test_radii_are_distances_in_units_of_their_own():
         FeatureSet.of(rng.normal(size=(40, 4)), "generated"),
     )
     blocks = np.arange(0, 50, 2), np.arange(0, 40, 2)
-    plan = CrossPlan(frozenset({1, 3}), nearest=True)
-    found = DistanceTable.of(sets, threads=1).statistics(*blocks, plan).cross
-    expected = by_reference(sets, blocks, plan).cross
+    plan = CrossPlan(balls=own_balls(1, 3), nearest=True)
+    found = table_of(sets).statistics(*blocks, plan).real
+    expected = by_reference(sets, blocks, plan).real
     unit = found.nearest.squared[0] / expected.nearest.squared[0]
     np.testing.assert_allclose(found.nearest.squared, unit * expected.nearest.squared, rtol=1e-5)
     for k in (1, 3):
@@ -97,7 +101,7 @@ def test_a_table_does_not_depend_on_threads():
         FeatureSet.of(rng.normal(size=(300, 4)), "real"),
         FeatureSet.of(rng.normal(size=(200, 4)), "generated"),
     )
-    one, three = (DistanceTable.of(sets, threads=threads) for threads in (1, 3))
+    one, three = (table_of(sets, threads) for threads in (1, 3))
     np.testing.assert_array_equal(one.between, three.between)
     for c in (0, 1):
         np.testing.assert_array_equal(one.neighbors[c].squared, three.neighbors[c].squared)

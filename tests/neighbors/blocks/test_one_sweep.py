@@ -7,10 +7,21 @@ from hypothesis import strategies as st
 
 import precall
 from precall.data.feature_sets import FeatureSet
-from precall.neighbors.blocks import BlockPlan, measure_blocks
+from precall.engines.cpu.engine import CpuEngine
+from precall.neighbors.blocks.one_sweep import measure_blocks
 from precall.neighbors.blocks.partitions import Partitions, _unpack
+from precall.neighbors.plan import ROLES, CrossPlan
 
-PLAN = BlockPlan(frozenset({3, 5}), frozenset({2, 5}), frozenset({(9, 3), (3, 1)}))
+PLAN = CrossPlan(
+    balls=frozenset((role, k) for role in ROLES for k in (3, 5)),
+    densities=frozenset({("real", 2), ("real", 5)}),
+    covers=frozenset((role, *ks) for role in ROLES for ks in ((9, 3), (3, 1))),
+)
+
+
+def blocks_of(sets, seed=0, threads=2):
+    with CpuEngine().open(threads, lambda n_pairs: None) as session:
+        return measure_blocks(session, sets, PLAN, seed)
 
 
 def labels(partitions):
@@ -34,7 +45,7 @@ def test_every_block_on_its_own(n, m, dtype):
     real = rng.normal(0, 1, (n, 4)).astype(dtype)
     generated = rng.normal(0.4, 1, (m, 4)).astype(dtype)
     sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
-    blocks = measure_blocks(sets, PLAN, n_words=2, seed=0, threads=2)
+    blocks = blocks_of(sets)
     of_real, of_generated = map(labels, blocks.partitions)
     names = ["precision", "recall", "coverage", "precision_coverage", "precision_cover",
              "recall_cover", "density"]  # fmt: skip
@@ -50,14 +61,15 @@ def test_every_block_on_its_own(n, m, dtype):
                 estimators=(),
                 scores=names,
             ).scores
+            view = blocks.quarters if quarters else blocks
             found = {
-                "precision": blocks.held("generated", 3, quarters=quarters),
-                "recall": blocks.held("real", 3, quarters=quarters),
-                "coverage": blocks.holds("real", 5, quarters=quarters),
-                "precision_coverage": blocks.holds("generated", 5, quarters=quarters),
-                "precision_cover": blocks.cover("generated", 9, 3, quarters=quarters),
-                "recall_cover": blocks.cover("real", 9, 3, quarters=quarters),
-                "density": blocks.density(5, quarters=quarters),
+                "precision": view.held("generated", 3),
+                "recall": view.held("real", 3),
+                "coverage": view.holds("real", 5),
+                "precision_coverage": view.holds("generated", 5),
+                "precision_cover": view.cover("generated", 9, 3),
+                "recall_cover": view.cover("real", 9, 3),
+                "density": view.balls_around("generated", 5) / 5,
             }
             for name, values in found.items():
                 assert values[s, b] == pytest.approx(scores[name].value, abs=1e-12), (name, s, b)
@@ -66,11 +78,10 @@ def test_every_block_on_its_own(n, m, dtype):
 def test_threads_change_nothing():
     rng = np.random.default_rng(0)
     sets = tuple(FeatureSet.of(rng.normal(size=(2500, 3)), role) for role in ("real", "generated"))
-    one, many = (measure_blocks(sets, PLAN, n_words=1, seed=1, threads=t) for t in (1, 3))
-    np.testing.assert_array_equal(one.density(5, quarters=True), many.density(5, quarters=True))
-    np.testing.assert_array_equal(
-        one.held("real", 3, quarters=False), many.held("real", 3, quarters=False)
-    )
+    one, many = (blocks_of(sets, seed=1, threads=t) for t in (1, 3))
+    around = [of.quarters.balls_around("generated", 5) for of in (one, many)]
+    np.testing.assert_array_equal(*around)
+    np.testing.assert_array_equal(one.held("real", 3), many.held("real", 3))
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6])
@@ -84,9 +95,7 @@ def test_scale_and_offset_change_nothing(scale, offset):
             FeatureSet.of(side, role)
             for side, role in zip(rows, ("real", "generated"), strict=True)
         )
-        return measure_blocks(sets, PLAN, n_words=1, seed=0, threads=1).holds(
-            "real", 5, quarters=True
-        )
+        return blocks_of(sets).quarters.holds("real", 5)
 
     np.testing.assert_allclose(coverage(scale * (rows + offset)), coverage(rows), atol=0.05)
 

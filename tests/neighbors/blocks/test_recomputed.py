@@ -5,8 +5,13 @@ import pytest
 
 import precall
 from precall.data.feature_sets import FeatureSet
-from precall.neighbors.blocks import Division, measure_blocks_again, n_in_blocks
-from precall.neighbors.blocks.recomputed import N_PARTITIONS
+from precall.neighbors.blocks.recomputed import (
+    N_PARTITIONS,
+    Division,
+    measure_each_block,
+    n_in_blocks,
+)
+from precall.scores import METRICS
 from precall.uncertainty.intervals import Replicates
 
 RNG = np.random.default_rng(0)
@@ -19,25 +24,26 @@ def sets_of(n, m, d=2):
     )
 
 
-def measure_sums(sets, report=lambda done, total: None):
+def measure_sums(sets):
+    """Halves and quarters of the sum of the first feature, of n and of m."""
     division = Division.draw(sets, seed=0)
 
     def sums(b):
         real, generated = (
             side.rows.tile(0, len(side)) for side in division.samples(division.blocks[b])
         )
-        return {"real": float(real[:, 0].sum()), "n": float(len(real)), "m": float(len(generated))}
+        return [float(real[:, 0].sum()), float(len(real)), float(len(generated))]
 
-    return measure_blocks_again(division, sums, 1, report)
+    return measure_each_block(division, sums, threads=1)
 
 
 def test_blocks_of_a_partition_make_up_the_whole():
     sets = sets_of(403, 250)
-    found = measure_sums(sets)
-    assert found["n"].halves.sum(axis=1).tolist() == [403] * N_PARTITIONS
-    assert found["m"].quarters.sum(axis=1).tolist() == [250] * N_PARTITIONS
+    halves, quarters = measure_sums(sets)
+    assert halves[1].sum(axis=1).tolist() == [403] * N_PARTITIONS
+    assert quarters[2].sum(axis=1).tolist() == [250] * N_PARTITIONS
     whole = float(sets[0].rows.tile(0, 403)[:, 0].sum())
-    for blocks in (found["real"].halves, found["real"].quarters):
+    for blocks in (halves[0], quarters[0]):
         np.testing.assert_allclose(blocks.sum(axis=1), whole)
 
 
@@ -51,16 +57,10 @@ def test_quarters_make_up_the_halves():
 
 
 def test_of_many_samples_some_are_divided():
-    found = measure_sums(sets_of(2500, 300))
+    halves, _ = measure_sums(sets_of(2500, 300))
     assert n_in_blocks(2500) == 2000
-    assert found["n"].halves.tolist() == [[1000, 1000]] * N_PARTITIONS
-    assert found["m"].halves.tolist() == [[150, 150]] * N_PARTITIONS
-
-
-def test_progress_is_told():
-    told = []
-    measure_sums(sets_of(40, 40), lambda *report: told.append(report))
-    assert told[-1] == (6 * N_PARTITIONS, 6 * N_PARTITIONS)
+    assert halves[1].tolist() == [[1000, 1000]] * N_PARTITIONS
+    assert halves[2].tolist() == [[150, 150]] * N_PARTITIONS
 
 
 def test_intervals_do_not_depend_on_threads():
@@ -83,9 +83,9 @@ def test_what_is_due_to_pairs_vanishes_faster():
     linear, pairs = 3.0, 2.0
     halves = rng.normal(scale=np.sqrt(2 * (linear + 2 * pairs)), size=(200_000, 2))
     quarters = rng.normal(scale=np.sqrt(4 * (linear + 4 * pairs)), size=(200_000, 4))
-    whole = Replicates(halves, quarters, kind="pairs")
+    whole = Replicates(METRICS["frechet_distance"], halves, quarters)
     assert whole.variance == pytest.approx(linear + pairs, rel=0.03)
-    tenth = Replicates(halves, quarters, share=0.1, kind="pairs")
+    tenth = Replicates(METRICS["frechet_distance"], halves, quarters, share=0.1)
     assert tenth.variance == pytest.approx(linear / 10 + pairs / 100, rel=0.06)
 
 
@@ -95,7 +95,7 @@ def test_a_score_folded_at_its_bound_varies_as_much_as_any_block_says(deviations
     rng = np.random.default_rng(0)
     halves = rng.normal(scale=deviations[0], size=(200_000, 2))
     quarters = rng.normal(scale=deviations[1], size=(200_000, 4))
-    folded = Replicates(halves, quarters, kind="folded")
+    folded = Replicates(METRICS["clipped_density"], halves, quarters)
     assert folded.variance == pytest.approx(expected, rel=0.03)
 
 
