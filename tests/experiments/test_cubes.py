@@ -1,4 +1,4 @@
-"""001 §4.1: scores converge to the overlap of two cubes."""
+"""Cheema & Urner 2023 §4.1: scores converge to the overlap of two cubes."""
 
 from dataclasses import replace
 
@@ -7,14 +7,14 @@ import pytest
 
 from precall.experiments import cubes
 from precall.experiments.cubes import EXPERIMENT, neighbors, overlap
-from precall.experiments.experiment import Cell, Size
-from precall.experiments.running import run_experiment
+from precall.experiments.experiment import Size
+from precall.experiments.running import cell_name, run_experiment
 
 
 def _few_cells(size):
     """The ends of the paper's range; repetitions where chance is large, and in four dimensions."""
     return [
-        Cell({"d": d, "n": n, "repeat": r})
+        {"d": d, "n": n, "repeat": r}
         for d in cubes.SHIFT_OF
         for n in (15, 1000)
         for r in range(6 if d == 4 or n == 15 else 1)
@@ -67,9 +67,9 @@ def test_curves_are_left_out_where_half_of_the_samples_are_too_few():
 
 def test_full_size_goes_beyond_the_paper():
     cells = EXPERIMENT.cells(Size(quick=False, repeats=2))
-    assert {cell.parameters["d"] for cell in cells} == set(range(1, 9))
-    assert max(cell.parameters["n"] for cell in cells) > 1000
-    assert len({cell.name for cell in cells}) == len(cells)
+    assert {cell["d"] for cell in cells} == set(range(1, 9))
+    assert max(cell["n"] for cell in cells) > 1000
+    assert len(set(map(cell_name, cells))) == len(cells)
 
 
 def test_the_figure_is_drawn(outcome):

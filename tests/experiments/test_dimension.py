@@ -2,21 +2,17 @@ import numpy as np
 import pytest
 
 from precall.experiments.dimension import EXPERIMENT, NAMES, compare, draw, measure
-from precall.experiments.experiment import Cell, Measured, Measurements, Size
+from precall.experiments.experiment import Measured, Measurements, Size
 
 
 @pytest.fixture(scope="module")
 def found():
     """The quick experiment in fewer dimensions, with fewer samples."""
     cells = [
-        Cell({**cell.parameters, "d": min(cell.parameters["d"], 256), "n": 800})
-        for cell in EXPERIMENT.cells(Size(quick=True))
+        {**cell, "d": min(cell["d"], 256), "n": 800} for cell in EXPERIMENT.cells(Size(quick=True))
     ]
     return Measurements(
-        [
-            Measured(cell.parameters, measure(cell.parameters, np.random.default_rng(i)))
-            for i, cell in enumerate(cells)
-        ]
+        [Measured(cell, measure(cell, np.random.default_rng(i))) for i, cell in enumerate(cells)]
     )
 
 

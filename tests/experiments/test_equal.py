@@ -1,7 +1,8 @@
 import pytest
 
-from precall.experiments.equal import EXPERIMENT, KS, METHODS
+from precall.experiments.equal import EXPERIMENT
 from precall.experiments.experiment import Size
+from precall.experiments.methods import K_OF, METHODS
 from precall.experiments.running import run_experiment
 
 
@@ -12,13 +13,13 @@ def outcome(tmp_path_factory):
 
 def test_every_claim_holds_for_every_method(outcome):
     claims = [row for row in outcome.rows if row.published == "claimed"]
-    assert len(claims) == 2 * len(KS) * len(METHODS)
+    assert len(claims) == 2 * len(K_OF) * len(METHODS)
     assert {row.verdict for row in claims} == {"holds"}
 
 
 def test_a_split_raises_the_overlap_to_what_guessing_gives(outcome):
     overlap = {row.what: row.ours for row in outcome.rows if row.verdict == "new"}
-    assert len(overlap) == 2 * len(KS) * len(METHODS)
+    assert len(overlap) == 2 * len(K_OF) * len(METHODS)
     for what, value in overlap.items():
         if ", split," in what:
             assert value > 0.94

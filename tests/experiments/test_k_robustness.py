@@ -1,4 +1,4 @@
-"""001 Figure 6: how much the scores depend on k."""
+"""Cheema & Urner 2023, Figure 6: how much the scores depend on k."""
 
 import pytest
 

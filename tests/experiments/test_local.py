@@ -1,4 +1,4 @@
-"""001 §3.2: which points are found covered, and what Theorem 4 asks for."""
+"""Cheema & Urner 2023 §3.2: which points are found covered, and what Theorem 4 asks for."""
 
 from dataclasses import replace
 
@@ -16,10 +16,7 @@ def _few_cells(size):
     cells = EXPERIMENT.cells(size)
     largest = {"constant": 4000, "smooth": 4000, "theorem": 12_000}
     return [
-        cell
-        for cell in cells
-        if cell.parameters["n"] <= largest[cell.parameters["case"]]
-        and cell.parameters["n"] != BREAK_EVEN
+        cell for cell in cells if cell["n"] <= largest[cell["case"]] and cell["n"] != BREAK_EVEN
     ]
 
 

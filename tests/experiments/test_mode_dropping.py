@@ -90,6 +90,4 @@ def test_figure(found):
 
 def test_full_size_has_every_value_of_the_paper():
     cells = EXPERIMENT.cells(Size(quick=False, repeats=1))
-    assert [c.parameters["value"] for c in cells if c.parameters["part"] == FIRST] == [
-        *range(1, 10)
-    ]
+    assert [c["value"] for c in cells if c["part"] == FIRST] == [*range(1, 10)]

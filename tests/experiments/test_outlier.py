@@ -5,7 +5,8 @@ import pytest
 
 from precall.experiments import outlier
 from precall.experiments.experiment import Size
-from precall.experiments.outlier import EXPERIMENT, METHODS, PAIR, SMALLEST_N
+from precall.experiments.methods import METHODS
+from precall.experiments.outlier import EXPERIMENT, PAIR, SMALLEST_N
 from precall.experiments.running import run_experiment
 
 OTHERS = METHODS[1:]
@@ -76,6 +77,6 @@ def test_nothing_moves_without_an_outlier(monkeypatch, split):
 
 
 def test_sizes_and_figure(outcome):
-    assert {c.parameters["n"] for c in EXPERIMENT.cells(Size(quick=True))} == {SMALLEST_N}
-    assert {c.parameters["n"] for c in EXPERIMENT.cells(Size(quick=False))} == {10_000}
+    assert {c["n"] for c in EXPERIMENT.cells(Size(quick=True))} == {SMALLEST_N}
+    assert {c["n"] for c in EXPERIMENT.cells(Size(quick=False))} == {10_000}
     assert outcome.figure.stat().st_size > 20_000

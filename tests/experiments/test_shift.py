@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import precall
-from precall.experiments.experiment import Cell, Size
+from precall.experiments.experiment import Size
+from precall.experiments.methods import METHODS
 from precall.experiments.running import run_experiment
 from precall.experiments.shift import EXPERIMENT, SHIFTS, measure
-from precall.experiments.shifted_gaussians import METHODS, ShiftedGaussians
+from precall.experiments.shifted_gaussians import ShiftedGaussians
 from precall.experiments.sykes_grid import TABLE_1
 
 
@@ -64,8 +65,8 @@ def test_exact_curves_are_those_of_evaluate(name, split):
 def test_coverage_leads_and_ipr_is_last_on_new_samples():
     means = {}
     for shift in SHIFTS[1:]:
-        cells = [Cell({"shift": shift, "n": 2000, "repeat": r}) for r in range(2)]
-        found = [measure(c.parameters, np.random.default_rng(7 + i)) for i, c in enumerate(cells)]
+        cells = [{"shift": shift, "n": 2000, "repeat": r} for r in range(2)]
+        found = [measure(cell, np.random.default_rng(7 + i)) for i, cell in enumerate(cells)]
         for method in METHODS:
             means[method] = np.mean([one[f"exact split √n {method}"] for one in found])
         assert all(

@@ -1,4 +1,4 @@
-"""001 appendix B.1: the toys, and the values of Figure 12."""
+"""Cheema & Urner 2023, appendix B.1: the toys, and the values of Figure 12."""
 
 import numpy as np
 import pytest

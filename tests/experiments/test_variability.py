@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from precall.experiments.experiment import Measured, Measurements, Size
+from precall.experiments.methods import METHODS
 from precall.experiments.running import run_experiment
-from precall.experiments.shifted_gaussians import METHODS
 from precall.experiments.variability import EXPERIMENT, _mean_and_deviation, cells
 
 
@@ -15,7 +15,7 @@ def outcome(tmp_path_factory):
 
 def test_batches_add_up_to_the_repetitions():
     for repeats in (1, 10, 25):
-        found = [c.parameters for c in cells(Size(quick=True, repeats=repeats))]
+        found = cells(Size(quick=True, repeats=repeats))
         assert sum(p["repeats"] for p in found if p["n"] == 100) == repeats
 
 

@@ -18,24 +18,10 @@ from precall.experiments import (
 )
 from precall.experiments.experiment import Experiment
 
-__all__ = ["EXPERIMENTS"]
+_SYKES = (shift, mixture, outlier, dimension, equal, variability, consistency, summaries)
+_CHEEMA = (toys, cubes, k_robustness, local)
 
 EXPERIMENTS: dict[str, Experiment] = {
-    experiment.name: experiment
-    for experiment in (
-        shift.EXPERIMENT,
-        mixture.EXPERIMENT,
-        outlier.EXPERIMENT,
-        dimension.EXPERIMENT,
-        equal.EXPERIMENT,
-        variability.EXPERIMENT,
-        consistency.EXPERIMENT,
-        summaries.EXPERIMENT,
-        toys.EXPERIMENT,
-        cubes.EXPERIMENT,
-        k_robustness.EXPERIMENT,
-        local.EXPERIMENT,
-        mode_dropping.EXPERIMENT,
-        demo_scenarios.EXPERIMENT,
-    )
+    module.EXPERIMENT.name: module.EXPERIMENT
+    for module in (*_SYKES, *_CHEEMA, mode_dropping, demo_scenarios)
 }

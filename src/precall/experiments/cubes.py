@@ -1,55 +1,43 @@
-"""How fast scores and curves find the overlap of two cubes (001 §4.1, Figures 1 and 13–16).
+"""How fast scores and curves find the overlap of two cubes (Cheema & Urner 2023 §4.1).
 
 Real is uniform on [0, 10]^d, generated on [s, 10 + s]^d: the true precision and recall are both
-((10 − s)/10)^d (appendix B.2). Equally many samples of both, and one k for all measures that grows
-with the logarithm of their number, from 9 at 15 samples to 13 at 1000; covers take it for k′, with
-k = k′/3, rounded down. The paper stops at four dimensions.
+((10 − s)/10)^d (Figures 1 and 13–16, appendix B.2). Equally many samples of both, and one k for all
+measures that grows with the logarithm of their number, from 9 at 15 samples to 13 at 1000; covers
+take it for k′, with k = k′/3, rounded down. The paper stops at four dimensions.
 """
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 
-from precall.estimators import IPR, KNN, Coverage, Parzen
-from precall.experiments.drawing import COLOR_OF
-from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Size, Values
-from precall.experiments.scoring import evaluate_quietly, in_words, scores_at
+from precall.estimators import NEIGHBOR_ESTIMATORS
+from precall.experiments.drawing import Figure, legend_outside
+from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
+from precall.experiments.methods import COLOR_OF
+from precall.experiments.scoring import curves_of, in_words, scores_at
 from precall.report.plots import COLORS
 from precall.truth import UniformBox, true_curve
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 SHIFT_OF = {1: 8, 2: 6, 3: 4, 4: 4, 5: 2, 6: 2, 7: 2, 8: 2}  # of each dimension
 PUBLISHED_OVERLAP = {1: 0.2, 2: 0.16, 3: 0.216, 4: 0.1296}
 LARGEST_PUBLISHED = 1000  # samples
 SHOWN_IN_FULL = (4, 8)  # dimensions whose every measure has a row
-SIDES = {  # scores of one side by their family
-    "precision": {
-        "improved PR": "precision",
-        "density, coverage": "density",
-        "precision coverage": "precision_coverage",
-        "probabilistic PR": "probabilistic_precision",
-        "PR cover": "precision_cover",
-    },
-    "recall": {
-        "improved PR": "recall",
-        "density, coverage": "coverage",
-        "probabilistic PR": "probabilistic_recall",
-        "PR cover": "recall_cover",
-    },
+FAMILIES = {  # colour, marker, scores of the side of precision and of recall
+    "improved PR": (COLORS[4], "s", ("precision", "recall")),
+    "density, coverage": (COLORS[0], "^", ("density", "coverage")),
+    "precision coverage": (COLORS[5], "v", ("precision_coverage",)),
+    "probabilistic PR": (COLORS[3], "D", ("probabilistic_precision", "probabilistic_recall")),
+    "PR cover": (COLORS[1], "o", ("precision_cover", "recall_cover")),
 }
-STYLE_OF = {
-    "improved PR": (COLORS[4], "s"),
-    "density, coverage": (COLORS[0], "^"),
-    "precision coverage": (COLORS[5], "v"),
-    "probabilistic PR": (COLORS[3], "D"),
-    "PR cover": (COLORS[1], "o"),
+PAPER_FAMILIES = ("PR cover", "density, coverage", "improved PR")
+SIDES = {
+    side: {family: scores[i] for family, (_, _, scores) in FAMILIES.items() if i < len(scores)}
+    for i, side in enumerate(("precision", "recall"))
 }
-CURVES = {"ipr": IPR, "coverage": Coverage, "knn": KNN, "parzen": Parzen}
+SCORES = [score for side in SIDES.values() for score in side.values()]
 SPLITS = {"no split": False, "cross-fit": "auto"}
 
 
@@ -72,185 +60,132 @@ def _cells(size: Size) -> list[Cell]:
     sizes = size.pick(
         quick=(15, 60, 250, 1000), full=(15, 30, 60, 120, 250, 500, 1000, 2000, 4000, 8000)
     )
-    repeats = range(size.n_repeats(quick=3, full=7))
-    return [Cell({"d": d, "n": n, "repeat": r}) for d in SHIFT_OF for n in sizes for r in repeats]
+    return size.cross(quick=3, full=7, d=SHIFT_OF, n=sizes)
 
 
-def _measure(parameters: Mapping[str, Any], rng: np.random.Generator) -> Values:
+def _measure(cell: Cell, rng: np.random.Generator) -> Values:
     """All scores, and the extremes of the curves where half of the samples can fit them."""
-    n = parameters["n"]
-    k = neighbors(n)
-    real, generated = (cube.draw(n, rng) for cube in _cubes(parameters["d"]))
-    names = [name for side in SIDES.values() for name in side.values()]
-    k_of = {name: k // 3 if name.endswith("_cover") else k for name in names}
-    values: Values = scores_at(real, generated, k_of)
+    n, k = cell["n"], neighbors(cell["n"])
+    real, generated = (cube.draw(n, rng) for cube in _cubes(cell["d"]))
+    k_of = {score: k // 3 if score.endswith("_cover") else k for score in SCORES}
+    values: Values = scores_at((real, generated), k_of)
     if n < 2 * (k + 1):
         return values
-    estimators = [curve(k) for curve in CURVES.values()]
+    estimators = {name: estimator(k) for name, estimator in NEIGHBOR_ESTIMATORS.items()}
     seed = int(rng.integers(2**31))
-    for name, split in SPLITS.items():
-        result = evaluate_quietly(
-            real, generated, estimators=estimators, split=split, scores=(), seed=seed
-        )
-        for curve in CURVES:
-            found = result.curves[curve]
-            values[f"{curve}, {name}"] = (found.max_precision + found.max_recall) / 2
+    for split_name, split in SPLITS.items():
+        curves = curves_of((real, generated), estimators, split=split, seed=seed)
+        for name, curve in curves.items():
+            values[f"{name}, {split_name}"] = (curve.max_precision + curve.max_recall) / 2
     return values
 
 
-def _errors(found: Measurements, name: str, d: int) -> tuple[list[int], list[float]]:
-    """Sizes that the paper shows, and how far the mean score is from the truth at each."""
-    sizes = [n for n in found.parameter("n") if n <= LARGEST_PUBLISHED]
-    return sizes, [abs(found.where(d=d, n=n).mean(name) - overlap(d)) for n in sizes]
-
-
-def _compare(found: Measurements) -> list[Row]:
-    sizes = found.parameter("n")
-    smallest, published_end = min(sizes), found.where(n=LARGEST_PUBLISHED)
-    rows = [
-        Row.against(f"k at n = {n}", k, neighbors(n), tolerance=0)
-        for n, k in ((15, 9), (LARGEST_PUBLISHED, 13))
-    ]
-    rows += [
-        Row.against(f"d = {d}: true precision and recall", published, overlap(d), tolerance=1e-12)
-        for d, published in PUBLISHED_OVERLAP.items()
-    ]
+def _compare(found: Measurements) -> Rows:
+    for n, k in ((15, 9), (LARGEST_PUBLISHED, 13)):
+        yield Row.against(f"k at n = {n}", k, neighbors(n), tolerance=0)
+    for d, share in PUBLISHED_OVERLAP.items():
+        what = f"d = {d}: true precision and recall"
+        yield Row.against(what, share, overlap(d), tolerance=1e-12)
     for d in PUBLISHED_OVERLAP:
-        rows += _approach(found, d, smallest)
-    for d in PUBLISHED_OVERLAP:
-        rows += [_fastest(found, side, d) for side in SIDES]
+        yield _approach(found, d)
+    for d, side in product(PUBLISHED_OVERLAP, SIDES):
+        yield _fastest(found, d, side)
+    measures = [
+        *SCORES,
+        *(f"{curve}, {split}" for curve in NEIGHBOR_ESTIMATORS for split in SPLITS),
+    ]
     for d in SHIFT_OF:
-        rows += _at_the_end(published_end.where(d=d), d)
-    if max(sizes) > LARGEST_PUBLISHED:
-        rows += _beyond(found.where(n=max(sizes)))
-    return rows
+        shown = measures if d in SHOWN_IN_FULL else ["precision_cover"]
+        yield from _reached(found, d, LARGEST_PUBLISHED, shown)
+    largest = max(found.parameter("n"))
+    for d in SHOWN_IN_FULL if largest > LARGEST_PUBLISHED else ():
+        shown = ["precision_cover", "density", "coverage", "precision"]
+        yield from _reached(found, d, largest, shown)
 
 
-def _approach(found: Measurements, d: int, smallest: int) -> list[Row]:
+def _errors(found: Measurements, d: int, side: str) -> tuple[list[int], NDArray[np.float64]]:
+    """Sizes that the paper shows, and how far its families are from the truth: (family, size)."""
+    here = Measurements([one for one in found.where(d=d) if one.cell["n"] <= LARGEST_PUBLISHED])
+    means = [here.along("n", SIDES[side][family])[1] for family in PAPER_FAMILIES]
+    return here.parameter("n"), np.abs(np.array(means) - overlap(d))
+
+
+def _approach(found: Measurements, d: int) -> Row:
     """Test whether all three families of the paper come closer to the truth as n grows."""
-    truth = overlap(d)
-    errors = []
-    for n in (smallest, LARGEST_PUBLISHED):
-        here = found.where(d=d, n=n)
-        names = [SIDES[side][family] for side in SIDES for family in ("improved PR", "PR cover")]
-        errors.append([abs(here.mean(name) - truth) for name in (*names, "density", "coverage")])
-    before, after = np.array(errors)
-    return [
-        Row.claim(
-            f"d = {d}: all scores approach {truth:.4f}",
-            f"at n = {LARGEST_PUBLISHED} off by at most {after.max():.3f}",
-            holds=bool((after < before).all()),
-            note=f"at n = {smallest} by at most {before.max():.3f}",
-        )
-    ]
+    (sizes, precision), (_, recall) = (_errors(found, d, side) for side in SIDES)
+    errors = np.concatenate([precision, recall])
+    return Row.claim(
+        f"d = {d}: all scores approach {overlap(d):.4f}",
+        f"at n = {sizes[-1]} off by at most {errors[:, -1].max():.3f}",
+        holds=bool((errors[:, -1] < errors[:, 0]).all()),
+        note=f"at n = {sizes[0]} by at most {errors[:, 0].max():.3f}",
+    )
 
 
-def _fastest(found: Measurements, side: str, d: int) -> Row:
+def _fastest(found: Measurements, d: int, side: str) -> Row:
     """Test whether the cover is closer to the truth than the other two.
 
     On average over all n from 15 to 1000, which the paper draws at even distances.
     """
     from scipy.integrate import trapezoid
 
-    names = [SIDES[side][family] for family in ("PR cover", "density, coverage", "improved PR")]
-    sizes = _errors(found, names[0], d)[0]
-    errors = np.array([_errors(found, name, d)[1] for name in names])
+    sizes, errors = _errors(found, d, side)
     averages = trapezoid(errors, sizes, axis=1) / (sizes[-1] - sizes[0])
     closest = [str(n) for n, at in zip(sizes, errors.T, strict=True) if at[0] < at[1:].min()]
+    other = SIDES[side]["density, coverage"]
     return Row.claim(
-        f"d = {d}: {side} cover converges faster than {names[1]} and improved {side}",
+        f"d = {d}: {side} cover converges faster than {other} and improved {side}",
         "mean error {:.3f}, {:.3f}, {:.3f}".format(*averages),
         holds=bool(averages[0] < averages[1:].min()),
         note=f"the cover is closest at n = {', '.join(closest)}" if closest else "never closest",
     )
 
 
-def _at_the_end(found: Measurements, d: int) -> list[Row]:
-    """Report where scores and extremes of curves are at the paper's largest size."""
-    names = [name for side in SIDES.values() for name in side.values()]
-    names += [f"{curve}, {split}" for curve in CURVES for split in SPLITS]
-    return [
-        Row.new(
-            f"d = {d}, n = {LARGEST_PUBLISHED}: {_described(name)}",
-            found.mean(name),
-            spread=found.deviation(name),
-            note=f"truth {overlap(d):.4f}",
-        )
-        for name in (names if d in SHOWN_IN_FULL else names[4:5])
-    ]
+def _reached(found: Measurements, d: int, n: int, measures: Sequence[str]) -> Rows:
+    """Report where scores and extremes of curves are at some size."""
+    for measure in measures:
+        words = in_words(measure)
+        if measure not in SCORES:
+            words = "extremes of the {} curve, {}".format(*measure.split(", "))
+        what = f"d = {d}, n = {n}: {words}"
+        yield found.where(d=d, n=n).row(what, measure, f"truth {overlap(d):.4f}")
 
 
-def _described(name: str) -> str:
-    if ", " in name:
-        return "extremes of the {} curve, {}".format(*name.split(", "))
-    return in_words(name)
-
-
-def _beyond(found: Measurements) -> list[Row]:
-    """Report the error that is left with many more samples than the paper has."""
-    n = found.parameter("n")[0]
-    rows = []
-    for d in SHOWN_IN_FULL:
-        here = found.where(d=d)
-        rows += [
-            Row.new(
-                f"d = {d}, n = {n}: {_described(name)}",
-                here.mean(name),
-                spread=here.deviation(name),
-                note=f"truth {overlap(d):.4f}",
-            )
-            for name in ("precision_cover", "density", "coverage", "precision")
-        ]
-    return rows
-
-
-def _draw(found: Measurements, figure: "Figure") -> None:
+def _draw(found: Measurements, figure: Figure) -> None:
     figure.set_size_inches(13.2, 7.6)
     axes = figure.subplots(3, len(SHIFT_OF), sharex=True, sharey="row")
-    for column, d in enumerate(SHIFT_OF):
-        for row, side in enumerate(SIDES):
-            for family, name in SIDES[side].items():
-                color, marker = STYLE_OF[family]
-                line = {"color": color, "marker": marker, "ms": 3.5, "lw": 1.4}
-                _draw_line(axes[row, column], found.where(d=d), name, label=family, **line)
-        for curve in CURVES:
-            for split, style in zip(SPLITS, (":", "-"), strict=True):
-                line = {"color": COLOR_OF[curve], "ls": style, "lw": 1.6}
-                label = f"{curve} curve, {split}"
-                _draw_line(
-                    axes[2, column], found.where(d=d), f"{curve}, {split}", label=label, **line
-                )
-        for ax in axes[:, column]:
+    for d, column in zip(SHIFT_OF, axes.T, strict=True):
+        here = found.where(d=d)
+        for side, ax in zip(SIDES.values(), column[:2], strict=True):
+            for family, score in side.items():
+                color, marker, _ = FAMILIES[family]
+                line = {"color": color, "marker": marker, "ms": 3.5, "lw": 1.4, "label": family}
+                ax.plot(*here.along("n", score), **line)
+        for curve, split in product(NEIGHBOR_ESTIMATORS, SPLITS):
+            known = Measurements([one for one in here if f"{curve}, {split}" in one.values])
+            line = {"color": COLOR_OF[curve], "ls": "-" if SPLITS[split] else ":", "lw": 1.6}
+            line["label"] = f"{curve} curve, {split}"
+            column[2].plot(*known.along("n", f"{curve}, {split}"), **line)
+        for ax in column:
             ax.axhline(overlap(d), color="black", ls="--", lw=1.2, label="truth")
             ax.set(xscale="log", ylim=(0, 1.05))
-        axes[0, column].set_title(f"d = {d}")
-        axes[2, column].set_xlabel("n = m")
-    axes[0, 0].set_ylabel("precision-type scores")
-    axes[1, 0].set_ylabel("recall-type scores")
-    axes[2, 0].set_ylabel("extremes of curves\n(mean of α∞ and β₀)")
-    scores, curves = (axes[row, 0].get_legend_handles_labels() for row in (0, 2))
-    entries = dict(zip([*scores[1], *curves[1]], [*scores[0], *curves[0]], strict=True))
-    figure.legend(
-        entries.values(), entries.keys(), loc="outside lower center", ncols=7, frameon=False
-    )
-
-
-def _draw_line(ax: "Axes", found: Measurements, name: str, **line: Any) -> None:
-    known = Measurements([one for one in found if name in one.values])
-    sizes = known.parameter("n")
-    ax.plot(sizes, [known.where(n=n).mean(name) for n in sizes], **line)
+        column[0].set_title(f"d = {d}")
+        column[2].set_xlabel("n = m")
+    sides = (*(f"{side}-type scores" for side in SIDES), "extremes of curves\n(mean of α∞ and β₀)")
+    for ax, label in zip(axes[:, 0], sides, strict=True):
+        ax.set_ylabel(label)
+    legend_outside(figure, axes[0, 0], axes[2, 0], ncols=7)
 
 
 EXPERIMENT = Experiment(
     name="cubes",
     title="Convergence to the overlap of two cubes",
-    where="001 §4.1, Figures 1 and 13–16, appendix B.2",
+    where="Cheema & Urner 2023 §4.1, Figures 1 and 13–16, appendix B.2",
     caption="Every score falls to the true overlap (dashed) as samples are added, the slower the "
     "more dimensions. The covers (orange-red) are the closest but at the smallest sizes; from five "
     "dimensions on nothing comes near. Below, the extremes of curves: with a split a single sample "
     "apart from all others can send them to 1.",
-    quick_seconds=12,
-    full_seconds=215,
+    seconds=(12, 215),
     cells=_cells,
     measure=_measure,
     compare=_compare,

@@ -1,20 +1,21 @@
-"""The tutorial's demonstration: ideal, collapsed and noisy generators (004)."""
+"""The tutorial's demonstration: ideal, collapsed and noisy generators."""
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.experiments.drawing import draw_mean_curve, label_pr_axes, points
-from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Size, Values
+from precall.experiments.drawing import (
+    Axes,
+    Figure,
+    draw_mean_curve,
+    label_pr_axes,
+    legend_outside,
+    points,
+)
+from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
 from precall.experiments.scoring import evaluate_quietly
 from precall.report.plots import COLORS, PRECISION_MEANS, RECALL_MEANS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
 
@@ -22,7 +23,6 @@ N, DIMENSION, SEED = 5000, 128, 42
 CENTERS = np.array([[-2.0, -2.0], [-2.0, 2.0], [2.0, -2.0], [2.0, 2.0]])
 SPREAD, NOISE = 0.5, 2.0
 NEIGHBOR_COUNTS = (1, 3, 5, 10, 20)
-K, DENSITY_K = 3, 5
 SCENARIOS = ("ideal", "collapse", "noisy", "noisier")
 TUTORIAL = "the tutorial's"  # samples, from its own seed
 
@@ -33,21 +33,15 @@ PRINTED = {
     "collapse": (0.9772, 0.2466, 1.0050, 0.2500, 0.9302, 0.2374),
     "noisy": (0.5018, 0.9870, 0.3891, 0.5674, 0.4638, 0.9536),
 }
-PRINTED_SCORES = (
-    f"precision_k{K}",
-    f"recall_k{K}",
-    f"density_k{DENSITY_K}",
-    f"coverage_k{DENSITY_K}",
-    f"nearest_precision_k{K}",
-    f"nearest_recall_k{K}",
-)
+IMPROVED = ("precision_k3", "recall_k3")
+PRDC = (*IMPROVED, "density_k5", "coverage_k5")
+PRINTED_SCORES = (*PRDC, "nearest_precision_k3", "nearest_recall_k3")
 # The tutorial's matrix of diagnoses, and how ours begins in the same case.
 DIAGNOSES = {
     "ideal": ("Excellent generation", "The two distributions are hard to tell apart"),
     "collapse": ("Mode collapse detected", "High precision, low recall"),
     "noisy": ("Low quality but good coverage", "Low precision"),
 }
-ONE_SAMPLE = 1 / N
 
 
 def _same_distance_noise() -> float:
@@ -63,33 +57,31 @@ def _same_distance_noise() -> float:
 def _samples(rng: "np.random.Generator | np.random.RandomState") -> dict[str, Floats]:
     """Draw real and the generators in the tutorial's order; two features vary, the rest are 0."""
 
-    def padded(rows: Floats) -> Floats:
-        return np.pad(rows, ((0, 0), (0, DIMENSION - 2)))
-
     def clusters(spread: float) -> Floats:
         parts = [rng.standard_normal((N // 4, 2)) * spread + center for center in CENTERS]
-        return padded(np.concatenate(parts))
+        return np.concatenate(parts)
 
-    real, ideal = clusters(SPREAD), clusters(SPREAD)
-    collapse = padded(rng.standard_normal((N, 2)) * SPREAD + CENTERS[0])
-    sets = {"real": real, "ideal": ideal, "collapse": collapse, "noisy": clusters(NOISE)}
-    return sets | {"noisier": clusters(_same_distance_noise())}
+    sets = {
+        "real": clusters(SPREAD),
+        "ideal": clusters(SPREAD),
+        "collapse": rng.standard_normal((N, 2)) * SPREAD + CENTERS[0],
+        "noisy": clusters(NOISE),
+        "noisier": clusters(_same_distance_noise()),
+    }
+    return {name: np.pad(rows, ((0, 0), (0, DIMENSION - 2))) for name, rows in sets.items()}
 
 
 def _cells(size: Size) -> list[Cell]:
     draws = [TUTORIAL, *range(size.n_repeats(quick=1, full=10))]
-    return [Cell({"scenario": name, "draw": draw}) for draw in draws for name in SCENARIOS]
+    return [{"scenario": name, "draw": draw} for draw in draws for name in SCENARIOS]
 
 
-def _measure(parameters: Mapping[str, Any], rng: np.random.Generator) -> Values:
+def _measure(cell: Cell, rng: np.random.Generator) -> Values:
     """Evaluate one generator: all scores at several k, curves, and a diagnosis in words."""
-    sets = _samples(np.random.RandomState(SEED) if parameters["draw"] == TUTORIAL else rng)
-    generated = sets[parameters["scenario"]]
-    names = ["precision", "recall", "density", "coverage", "nearest_precision", "nearest_recall"]
+    sets = _samples(np.random.RandomState(SEED) if cell["draw"] == TUTORIAL else rng)
     result = evaluate_quietly(
-        sets["real"],
-        generated,
-        scores=[*names, "frechet_distance"],
+        (sets["real"], sets[cell["scenario"]]),
+        scores=[*(score.partition("_k")[0] for score in PRINTED_SCORES), "frechet_distance"],
         score_k=NEIGHBOR_COUNTS,
         seed=int(rng.integers(2**31)),
     )
@@ -98,28 +90,20 @@ def _measure(parameters: Mapping[str, Any], rng: np.random.Generator) -> Values:
     return values
 
 
-def _compare(found: Measurements) -> list[Row]:
-    rows = []
+def _compare(found: Measurements) -> Rows:
     for scenario, printed in PRINTED.items():
         here = found.where(scenario=scenario, draw=TUTORIAL)
         for score, published in zip(PRINTED_SCORES, printed, strict=True):
             note = "what its program prints when it is run; agrees within one sample"
-            ours = here.mean(score)
             what = f"{scenario}: {_in_words(score)}"
-            rows.append(Row.against(what, published, ours, tolerance=ONE_SAMPLE, note=note))
+            yield here.row_against(what, published, score, tolerance=1 / N, note=note)
     for scenario in DIAGNOSES:
-        rows += _diagnoses(found.where(scenario=scenario), scenario)
-    rows += [_same_distance(found), _robust_k(found)]
-    fresh = Measurements([one for one in found if one.parameters["draw"] != TUTORIAL])
-    return rows + [
-        Row.new(
-            f"{scenario}, fresh samples: {_in_words(score)}",
-            fresh.where(scenario=scenario).mean(score),
-            spread=fresh.where(scenario=scenario).deviation(score),
-        )
-        for scenario in SCENARIOS
-        for score in (*PRINTED_SCORES[:4], "frechet_distance")
-    ]
+        yield from _diagnoses(found.where(scenario=scenario), scenario)
+    yield _same_distance(found)
+    yield _robust_k(found.where(scenario="noisy"))
+    for scenario, fresh in found.without(draw=TUTORIAL).by("scenario"):
+        for score in (*PRDC, "frechet_distance"):
+            yield fresh.row(f"{scenario}, fresh samples: {_in_words(score)}", score)
 
 
 def _in_words(score: str) -> str:
@@ -129,9 +113,8 @@ def _in_words(score: str) -> str:
 
 def _tutorial_diagnosis(found: Measurements) -> str:
     """Apply the tutorial's thresholds ("comprehensive evaluation")."""
-    distance = found.mean("frechet_distance")
-    precision, recall = found.mean(PRINTED_SCORES[0]), found.mean(PRINTED_SCORES[1])
-    if distance < 20 and precision > 0.7 and recall > 0.7:
+    precision, recall = (found.mean(score) for score in IMPROVED)
+    if found.mean("frechet_distance") < 20 and precision > 0.7 and recall > 0.7:
         return "Excellent generation"
     if precision > 0.7 and recall < 0.5:
         return "Mode collapse detected"
@@ -140,106 +123,97 @@ def _tutorial_diagnosis(found: Measurements) -> str:
     return "Needs improvement"
 
 
-def _diagnoses(found: Measurements, scenario: str) -> list[Row]:
+def _diagnoses(found: Measurements, scenario: str) -> Rows:
     """Check that the tutorial's thresholds and our words tell what is wrong."""
     here = found.where(draw=TUTORIAL)
-    theirs, ours = _tutorial_diagnosis(here), str(next(iter(here)).values["diagnosis"])
+    theirs, ours = _tutorial_diagnosis(here), str(here.found[0].values["diagnosis"])
     expected, beginning = DIAGNOSES[scenario]
-    precision, everywhere = here.mean(PRINTED_SCORES[0]), found.mean(PRINTED_SCORES[0])
-    off = theirs != expected
-    return [
-        Row.claim(
-            f"{scenario}: the tutorial's thresholds say “{expected}”",
-            theirs,
-            holds=not off,
-            note=f"precision {precision:.3f} is not below the threshold of .5 (mean over all draws "
-            f"{everywhere:.3f}); at k = 1 it would be {here.mean('precision_k1'):.2f}" * off,
-        ),
-        Row.claim(
-            f"{scenario}: diagnosis() begins with “{beginning}”",
-            ours,
-            holds=ours.startswith(beginning),
-        ),
-    ]
+    precision, everywhere = here.mean("precision_k3"), found.mean("precision_k3")
+    yield Row.claim(
+        f"{scenario}: the tutorial's thresholds say “{expected}”",
+        theirs,
+        holds=theirs == expected,
+        reason=f"precision {precision:.3f} is not below the threshold of .5 (mean over all draws "
+        f"{everywhere:.3f}); at k = 1 it would be {here.mean('precision_k1'):.2f}",
+    )
+    yield Row.claim(
+        f"{scenario}: diagnosis() begins with “{beginning}”",
+        ours,
+        holds=ours.startswith(beginning),
+    )
 
 
 def _same_distance(found: Measurements) -> Row:
-    """Two models whose Fréchet distances agree may fail in opposite ways (004, motivation)."""
-    values = [
-        [found.where(scenario=name).mean(key) for key in ("frechet_distance", *PRINTED_SCORES[:2])]
+    """Two models whose Fréchet distances agree may fail in opposite ways (its motivation)."""
+    values = {
+        name: [found.where(scenario=name).mean(key) for key in ("frechet_distance", *IMPROVED)]
         for name in ("collapse", "noisier")
-    ]
-    (collapse, *one), (noisier, *other) = values
+    }
+    (collapse, high_precision, low_recall), (noisier, low_precision, high_recall) = values.values()
     return Row.claim(
         "the same FID hides opposite failures",
         "; ".join(
-            f"{name}: FID {v[0]:.1f}, P {v[1]:.2f}, R {v[2]:.2f}"
-            for name, v in zip(("collapse", "noisier"), values, strict=True)
+            f"{name}: FID {distance:.1f}, P {precision:.2f}, R {recall:.2f}"
+            for name, (distance, precision, recall) in values.items()
         ),
         holds=abs(collapse - noisier) < 0.05 * collapse
-        and min(one[0], other[1]) > 0.9
-        and max(one[1], other[0]) < 0.35,
+        and min(high_precision, high_recall) > 0.9
+        and max(low_precision, low_recall) < 0.35,
         note=f"noise of {_same_distance_noise():.2f} instead of 2; holds if the distances agree "
         "within 5 %, the high values exceed .9 and the low ones stay below .35",
     )
 
 
-def _robust_k(found: Measurements) -> Row:
-    """Look at what k makes of one scenario: noisy."""
-    here = found.where(scenario="noisy")
+def _robust_k(here: Measurements) -> Row:
+    """Look at what k makes of one scenario."""
     by_k = {k: here.mean(f"precision_k{k}") for k in NEIGHBOR_COUNTS}
-    change = max(abs(by_k[k] - by_k[K]) for k in (1, 5))
     return Row.claim(
         "k = 3 is a robust choice (noisy: precision)",
         ", ".join(f"{value:.2f} at {k}" for k, value in by_k.items()),
-        holds=change < 0.05,
+        holds=max(abs(by_k[k] - by_k[3]) for k in (1, 5)) < 0.05,
         note="holds if k = 1 and 5 give the same within .05; the union of balls grows with k",
     )
 
 
-def _draw(found: Measurements, figure: "Figure") -> None:
+def _draw(found: Measurements, figure: Figure) -> None:
     figure.set_size_inches(9.6, 4.2)
     scatter, curves, sensitivity = figure.subplots(1, 3)
-    for name, color in zip(SCENARIOS, COLORS, strict=False):
-        here = found.where(scenario=name)
-        precision, recall = here.values(PRINTED_SCORES[0]), here.values(PRINTED_SCORES[1])
+    for (name, here), color in zip(found.by("scenario"), COLORS, strict=False):
+        precision, recall = (here.values(score) for score in IMPROVED)
         scatter.plot(recall, precision, "o", color=color, label=name, alpha=0.7)
-        draw_mean_curve(curves, list(here.values("curve")), color=color, label=name)
+        draw_mean_curve(curves, here, "curve", color=color, label=name)
         for score, style in (("precision", "-"), ("recall", "--")):
             means = [here.mean(f"{score}_k{k}") for k in NEIGHBOR_COUNTS]
             sensitivity.plot(NEIGHBOR_COUNTS, means, ls=style, marker="o", ms=3, color=color)
     _label_quadrants(scatter)
     label_pr_axes(curves, "coverage curves, k = √n, split")
-    sensitivity.set(xscale="log", xlabel="k: number of neighbours", ylim=(0, 1.02))
+    sensitivity.set(xscale="log", xlabel="k: number of neighbours", ylim=(0, 1.02), box_aspect=1)
     sensitivity.set_xticks(NEIGHBOR_COUNTS, [str(k) for k in NEIGHBOR_COUNTS])
     sensitivity.minorticks_off()
     sensitivity.set_title("precision (solid) and recall (dashed)")
-    sensitivity.set_box_aspect(1)
-    handles, labels = scatter.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    legend_outside(figure, scatter)
 
 
-def _label_quadrants(ax: "Axes") -> None:
+def _label_quadrants(ax: Axes) -> None:
     words = {(0.25, 0.75): "mode collapse", (0.75, 0.75): "ideal"}
     words |= {(0.25, 0.25): "failure", (0.75, 0.25): "low fidelity"}
     for (x, y), word in words.items():
         ax.text(x, y, word, ha="center", va="center", color="0.6")
     ax.axhline(0.5, color="0.8", lw=0.8)
     ax.axvline(0.5, color="0.8", lw=0.8)
-    label_pr_axes(ax, f"improved precision and recall, k = {K}")
+    label_pr_axes(ax, "improved precision and recall, k = 3")
     ax.set(xlabel=RECALL_MEANS, ylabel=PRECISION_MEANS)
 
 
 EXPERIMENT = Experiment(
     name="demo-scenarios",
     title="The tutorial's generators: ideal, collapsed, noisy",
-    where="004, demonstration and best practices",
+    where="The tutorial, demonstration and best practices",
     caption="Four clusters in two of 128 features, n = 5 000. Collapse keeps precision and loses "
     "recall, noise the reverse; “noisier” is as far from real by Fréchet distance as collapse, and "
     "lies in the opposite quadrant. Improved precision and recall grow with k; the curves show "
     "that noise also costs recall as soon as it is asked for together with precision.",
-    quick_seconds=8,
-    full_seconds=45,
+    seconds=(8, 45),
     cells=_cells,
     measure=_measure,
     compare=_compare,

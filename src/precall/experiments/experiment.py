@@ -1,26 +1,22 @@
 """What an experiment is: cells to measure, rows that set ours beside the published, a figure."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Cell", "Experiment", "Measured", "Measurements", "Row", "Size", "Verdict"]
-
+Floats = NDArray[np.float64]
+Cell = Mapping[str, Any]  # parameters of what is measured at once: numbers and text
+Values = dict[str, Any]  # what is found in a cell, as JSON can hold it: numbers, text, lists
+Rows: TypeAlias = "Iterator[Row]"
 Verdict = Literal["agrees", "differs", "holds", "fails", "new"]
-Values = dict[str, Any]  # what JSON can hold: numbers, text, lists of them
-
-PAPERS = {
-    "000": "Sykes, Simon, Rabin: Unifying and extending precision–recall metrics",
-    "001": "Cheema, Urner: Precision recall cover",
-    "003": "Simon, Webster, Rabin: Revisiting precision and recall definition",
-    "004": "a tutorial on precision and recall of generative models",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,61 +34,16 @@ class Size:
         """Number of repetitions, unless the user asked for another."""
         return self.repeats or (quick if self.quick else full)
 
+    def repeat(self, cells: Iterable[Cell], *, quick: int, full: int) -> list[Cell]:
+        """Return all cells again in every repetition, which is their last parameter."""
+        repeats = range(self.n_repeats(quick=quick, full=full))
+        return [{**cell, "repeat": repeat} for repeat in repeats for cell in cells]
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What is measured at once, and kept when a run is interrupted."""
-
-    parameters: Mapping[str, Any]  # numbers and text
-
-    @property
-    def name(self) -> str:
-        """Unique in its experiment; the seed of its samples depends on it."""
-        return ", ".join(f"{key}={value}" for key, value in self.parameters.items())
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A cell and what was found there."""
-
-    parameters: Mapping[str, Any]
-    values: Values
-
-
-@dataclass(frozen=True, slots=True)
-class Measurements:
-    """All cells of an experiment."""
-
-    found: Sequence[Measured]
-
-    def __iter__(self) -> Iterator[Measured]:
-        return iter(self.found)
-
-    def where(self, **parameters: Any) -> Self:
-        """Return those with certain parameters."""
-        chosen = [
-            one
-            for one in self.found
-            if all(one.parameters.get(key) == value for key, value in parameters.items())
-        ]
-        return type(self)(chosen)
-
-    def parameter(self, name: str) -> list[Any]:
-        """Return the distinct values of a parameter, in their order."""
-        return list(dict.fromkeys(one.parameters[name] for one in self.found))
-
-    def values(self, key: str) -> "np.ndarray[Any, np.dtype[np.float64]]":
-        """Return a value of each cell: (n_cells,), or (n_cells, length) where it is a list."""
-        return np.array([one.values[key] for one in self.found], dtype=np.float64)
-
-    def mean(self, key: str) -> float:
-        """Mean over the cells."""
-        return float(self.values(key).mean())
-
-    def deviation(self, key: str) -> float | None:
-        """Standard deviation over the cells; ``None`` for a single one."""
-        values = self.values(key)
-        return float(values.std(ddof=1)) if len(values) > 1 else None
+    def cross(self, *, quick: int, full: int, **parameters: Iterable[Any]) -> list[Cell]:
+        """Repeat a cell for every combination of parameters."""
+        combinations = product(*parameters.values())
+        cells = [dict(zip(parameters, chosen, strict=True)) for chosen in combinations]
+        return self.repeat(cells, quick=quick, full=full)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +67,19 @@ class Row:
         tolerance: float,
         spread: float | None = None,
         note: str = "",
+        reason: str = "",
     ) -> Self:
-        """Set a number beside a published one."""
-        agrees = math.isfinite(ours) and abs(ours - published) <= tolerance
-        return cls(what, published, ours, "agrees" if agrees else "differs", spread, note)
+        """Set a number beside a published one; give a reason where they differ."""
+        if math.isfinite(ours) and abs(ours - published) <= tolerance:
+            return cls(what, published, ours, "agrees", spread, note)
+        return cls(what, published, ours, "differs", spread, note or reason)
 
     @classmethod
-    def claim(cls, what: str, ours: str, *, holds: bool, note: str = "") -> Self:
-        """Say whether a claim of a paper holds."""
-        return cls(what, "claimed", ours, "holds" if holds else "fails", None, note)
+    def claim(cls, what: str, ours: str, *, holds: bool, note: str = "", reason: str = "") -> Self:
+        """Say whether a claim of a paper holds; give a reason where it fails."""
+        if holds:
+            return cls(what, "claimed", ours, "holds", None, note)
+        return cls(what, "claimed", ours, "fails", None, note or reason)
 
     @classmethod
     def new(cls, what: str, ours: float, *, spread: float | None = None, note: str = "") -> Self:
@@ -140,21 +95,86 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Measured:
+    """A cell and what was found there."""
+
+    cell: Cell
+    values: Values
+
+
+@dataclass(frozen=True, slots=True)
+class Measurements:
+    """All cells of an experiment, or some of them."""
+
+    found: Sequence[Measured]
+
+    def __iter__(self) -> Iterator[Measured]:
+        return iter(self.found)
+
+    def where(self, **parameters: Any) -> Self:
+        """Return those with certain parameters."""
+        wanted = parameters.items()
+        return type(self)([one for one in self.found if wanted <= one.cell.items()])
+
+    def without(self, **parameters: Any) -> Self:
+        """Return all but those with certain parameters."""
+        unwanted = parameters.items()
+        return type(self)([one for one in self.found if not unwanted <= one.cell.items()])
+
+    def parameter(self, name: str) -> list[Any]:
+        """Return the distinct values of a parameter, in their order."""
+        return list(dict.fromkeys(one.cell[name] for one in self.found))
+
+    def by(self, *names: str) -> Iterator[tuple[Any, ...]]:
+        """Return what some parameters are, and those that share it: ``d, n, here``."""
+        for chosen in dict.fromkeys(tuple(one.cell[name] for name in names) for one in self.found):
+            yield *chosen, self.where(**dict(zip(names, chosen, strict=True)))
+
+    def values(self, key: str) -> Floats:
+        """Return a value of each cell: (n_cells,), or (n_cells, …) where it is a list."""
+        return np.array([one.values[key] for one in self.found], dtype=np.float64)
+
+    def mean(self, key: str) -> float:
+        """Mean over the cells."""
+        return float(self.values(key).mean())
+
+    def deviation(self, key: str) -> float | None:
+        """Standard deviation over the cells; ``None`` for a single one."""
+        values = self.values(key)
+        return float(values.std(ddof=1)) if len(values) > 1 else None
+
+    def along(self, name: str, key: str) -> tuple[list[Any], list[float]]:
+        """Return the values of a parameter, and the mean over the cells with each of them."""
+        return self.parameter(name), [here.mean(key) for _, here in self.by(name)]
+
+    def row(self, what: str, key: str, note: str = "") -> Row:
+        """Report the mean over the cells, which no paper has."""
+        return Row.new(what, self.mean(key), spread=self.deviation(key), note=note)
+
+    def row_against(
+        self, what: str, published: float, key: str, *, tolerance: float, **notes: str
+    ) -> Row:
+        """Set the mean over the cells beside a published number."""
+        mean, spread = self.mean(key), self.deviation(key)
+        return Row.against(what, published, mean, tolerance=tolerance, spread=spread, **notes)
+
+
+@dataclass(frozen=True, slots=True)
 class Experiment:
     """A figure or a table of a paper, done again.
 
-    ``cells`` lists what to measure, ``measure`` measures one cell from its parameters and a random
-    generator of its own, ``compare`` makes the rows of the table, ``draw`` fills a figure.
+    ``cells`` lists what is measured at once, and kept when a run is interrupted; ``measure``
+    measures one cell, with a random generator of its own; ``compare`` makes the rows of the table;
+    ``draw`` fills a figure.
     """
 
     name: str
     title: str
-    where: str  # paper and section: "000 §4.1, Table 1"
+    where: str  # paper and section: "Sykes et al. 2024 §4.1, Table 1"
     caption: str  # what one should see in the figure
-    quick_seconds: float  # on two cores
-    full_seconds: float
+    seconds: tuple[float, float]  # of the quick and of the full size, on two cores
     cells: Callable[[Size], list[Cell]]
-    measure: Callable[[Mapping[str, Any], np.random.Generator], Values]
-    compare: Callable[[Measurements], list[Row]]
+    measure: Callable[[Cell, np.random.Generator], Values]
+    compare: Callable[[Measurements], Rows]
     draw: Callable[[Measurements, "Figure"], None]
     needs: tuple[str, ...] = ()  # packages beside the core

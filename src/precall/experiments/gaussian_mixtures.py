@@ -6,9 +6,8 @@ import numpy as np
 
 from precall.truth import Gaussian, Mixture
 
-__all__ = ["DROPPED_INVENTED_REWEIGHTED", "gaussian_mixture"]
-
-# 000 §4.2: the mean of each mode in every coordinate, its weight under real and under generated.
+# Sykes et al. 2024 §4.2: the mean of each mode in every coordinate, its weight under real and under
+# generated.
 DROPPED_INVENTED_REWEIGHTED = (
     (0.0, -5.0, 3.0, 5.0),
     (0.3, 0.2, 0.5, 0.0),
@@ -19,6 +18,6 @@ DROPPED_INVENTED_REWEIGHTED = (
 def gaussian_mixture(
     means: Sequence[float], weights: Sequence[float], n_features: int, variance: float = 1.0
 ) -> Mixture:
-    """Return Σ w_ℓ N(μ_ℓ·1, variance·I) in ``n_features`` dimensions (000 §4.2)."""
+    """Return Σ w_ℓ N(μ_ℓ·1, variance·I) in ``n_features`` dimensions (Sykes et al. 2024 §4.2)."""
     modes = [Gaussian(np.full(n_features, mean), np.array(variance)) for mean in means]
     return Mixture(tuple(modes), np.array(weights))

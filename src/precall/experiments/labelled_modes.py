@@ -1,4 +1,4 @@
-"""Mixtures of labelled clusters, whose expected curves are rectangles (003 §6)."""
+"""Mixtures of labelled clusters, whose expected curves are rectangles (Simon et al. 2019 §6)."""
 
 import functools
 
@@ -7,13 +7,9 @@ import numpy as np
 from precall.curves.pr_curve import Curve
 from precall.truth import Gaussian, Mixture, true_curve
 
-__all__ = ["FEMALE", "FIRST", "HALF", "N_MANY", "SHARED", "labelled_pair", "rectangle"]
-
 FIRST, SHARED, HALF = "first classes", "shared classes", "one half"
-N_REAL_CLASSES, N_CLASSES = 5, 10  # Figure 2
 N_MANY = 80  # Figure 3: classes of each side
 FEMALE = 0.6  # Figure 4
-N_HALVES_FEATURES, N_LOUD_FEATURES, LOUD, APART = 64, 8, 4.0, 6.0
 
 
 @functools.cache
@@ -41,22 +37,22 @@ def labelled_pair(part: str, value: float) -> tuple[Mixture, Mixture]:
         Number of generated classes, share of classes in common, or share of the first half.
     """
     if part == FIRST:
-        classes = _classes(N_CLASSES, 64, 1.0)
-        return _mixture_of(classes, 0, N_REAL_CLASSES), _mixture_of(classes, 0, round(value))
+        classes = _classes(10, 64, 1.0)
+        return _mixture_of(classes, 0, 5), _mixture_of(classes, 0, round(value))
     if part == SHARED:
         classes = _classes(2 * N_MANY, 256, 4.0)
         first = N_MANY - round(value * N_MANY)
         return _mixture_of(classes, 0, N_MANY), _mixture_of(classes, first, N_MANY)
-    # Two halves that differ in one feature, while others vary more: clusters follow the others.
-    deviations = np.ones(N_HALVES_FEATURES)
-    deviations[1 : 1 + N_LOUD_FEATURES] = LOUD
-    centers = np.zeros((2, N_HALVES_FEATURES))
-    centers[1, 0] = APART
+    # Two halves that differ in one feature, while eight others vary more: clusters follow these.
+    deviations = np.ones(64)
+    deviations[1:9] = 4.0
+    centers = np.zeros((2, 64))
+    centers[1, 0] = 6.0
     halves = tuple(Gaussian(center, deviations**2) for center in centers)
     return Mixture(halves, np.array([value, 1 - value])), Mixture(halves, np.array([1.0, 0.0]))
 
 
 @functools.cache
 def rectangle(part: str, value: float) -> Curve:
-    """Return the expected rectangle (003 §6)."""
+    """Return the expected rectangle (§6)."""
     return true_curve(*labelled_pair(part, value), labelled=True)

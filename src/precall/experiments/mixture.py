@@ -1,97 +1,68 @@
-"""Mode dropping, invention and re-weighting at once (000 §4.2, Figures 3 and 6)."""
-
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+"""Mode dropping, invention and re-weighting at once (Sykes et al. 2024 §4.2, Figures 3 and 6)."""
 
 import numpy as np
 
-from precall.curves.pr_curve import PRCurve
 from precall.estimators import NEIGHBOR_ESTIMATORS, Estimator, Likelihood, Trained
 from precall.experiments.drawing import (
-    COLOR_OF,
+    Figure,
     draw_mean_curve,
-    draw_truth,
     label_pr_axes,
+    legend_outside,
     points,
 )
-from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Size, Values
+from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
 from precall.experiments.gaussian_mixtures import DROPPED_INVENTED_REWEIGHTED, gaussian_mixture
-from precall.experiments.scoring import evaluate_quietly
-from precall.experiments.shifted_gaussians import LABEL_OF, METHODS
+from precall.experiments.methods import COLOR_OF, LABEL_OF, METHODS
+from precall.experiments.scoring import curves_of
 from precall.truth import true_curve
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 N, DIMENSION = 1000, 64
-_MEANS, _REAL_WEIGHTS, _GENERATED_WEIGHTS = DROPPED_INVENTED_REWEIGHTED
-REAL = gaussian_mixture(_MEANS, _REAL_WEIGHTS, DIMENSION)
-GENERATED = gaussian_mixture(_MEANS, _GENERATED_WEIGHTS, DIMENSION)
+_MEANS, *_WEIGHTS = DROPPED_INVENTED_REWEIGHTED
+REAL, GENERATED = (gaussian_mixture(_MEANS, weights, DIMENSION) for weights in _WEIGHTS)
 # The nearest two means are 16 standard deviations apart: the curve of the weights is the truth.
 TRUTH = true_curve(REAL, GENERATED, labelled=True)
-
 SPLITS = {"50 %": True, "none": False}
-NEIGHBOR_COUNTS: tuple[int | str, ...] = (4, "sqrt", 100)
-TRAINED = {"classifier": None, "classifier_kernel": "kernel"}
-PUBLISHED = "50 %", "sqrt"  # the setting of Figure 3b
-GOOD = ("knn", "parzen", "coverage")
+LABEL_OF_K = {4: "4", "sqrt": "√n", 100: "100"}
 
 
 def _cells(size: Size) -> list[Cell]:
-    return [
-        Cell({"split": split, "k": k, "repeat": repeat})
-        for repeat in range(size.n_repeats(quick=5, full=20))
-        for split in SPLITS
-        for k in NEIGHBOR_COUNTS
-    ]
+    return size.cross(quick=5, full=20, split=SPLITS, k=LABEL_OF_K)
 
 
-def _measure(parameters: Mapping[str, Any], rng: np.random.Generator) -> Values:
+def _measure(cell: Cell, rng: np.random.Generator) -> Values:
     """Evaluate every estimator, and the likelihood ratio itself, on one sample of each mixture."""
-    estimators: list[Estimator] = [NEIGHBOR_ESTIMATORS[name](parameters["k"]) for name in METHODS]
-    estimators.append(Likelihood(REAL, GENERATED))
-    if parameters["split"] != "none":
-        estimators += [Trained(classifier) for classifier in TRAINED.values()]
-    result = evaluate_quietly(
-        REAL.draw(N, rng),
-        GENERATED.draw(N, rng),
-        estimators=estimators,
-        scores=(),
-        split=SPLITS[parameters["split"]],
-        seed=int(rng.integers(2**31)),
-    )
-    values: Values = {}
-    for name, curve in result.curves.items():
-        values |= _described(name, curve)
+    estimators: dict[str, Estimator] = {m: NEIGHBOR_ESTIMATORS[m](cell["k"]) for m in METHODS}
+    estimators["likelihood"] = Likelihood(REAL, GENERATED)
+    if cell["split"] != "none":
+        estimators |= {"classifier": Trained(), "classifier_kernel": Trained("kernel")}
+    samples = REAL.draw(N, rng), GENERATED.draw(N, rng)
+    seed = int(rng.integers(2**31))
+    values = Values()
+    for name, curve in curves_of(
+        samples, estimators, split=SPLITS[cell["split"]], seed=seed
+    ).items():
+        values[f"{name} curve"] = points(curve)
+        values[f"{name} iou"] = curve.iou(TRUTH)
+        values[f"{name} area"] = curve.area / TRUTH.area
+        values[f"{name} overlap"] = curve.at(1.0).precision
     return values
 
 
-def _described(name: str, curve: PRCurve) -> Values:
-    return {
-        f"{name} curve": points(curve),
-        f"{name} iou": curve.iou(TRUTH),
-        f"{name} area": curve.area / TRUTH.area,
-        f"{name} overlap": curve.at(1.0).precision,
-    }
-
-
-def _compare(found: Measurements) -> list[Row]:
-    published = found.where(split=PUBLISHED[0], k=PUBLISHED[1])
-    rows = [_follows(published, name) for name in GOOD]
-    rows += [_overestimates(published), _misses_transition(published)]
-    for split in SPLITS:
-        for k in NEIGHBOR_COUNTS:
-            here = found.where(split=split, k=k)
-            where = f"split {split}, k = {_shown(k)}"
-            rows += [_iou(here, name, where) for name in METHODS]
-    return rows + [
-        _iou(published, name, f"split {PUBLISHED[0]}", note)
-        for name, note in (
-            ("likelihood", "the true likelihood ratio, judged by the same samples"),
-            ("classifier", "a linear one cannot: the modes lie on one line, in mixed order"),
-            ("classifier_kernel", "a kernel discriminant can"),
-        )
-    ]
+def _compare(found: Measurements) -> Rows:
+    published = found.where(split="50 %", k="sqrt")  # the setting of Figure 3b
+    for name in ("knn", "parzen", "coverage"):
+        yield _follows(published, name)
+    yield _overestimates(published)
+    yield _misses_transition(published)
+    for split, k, here in found.by("split", "k"):
+        for name in METHODS:
+            yield here.row(f"IoU of {name}, split {split}, k = {LABEL_OF_K[k]}", f"{name} iou")
+    for name, note in (
+        ("likelihood", "the true likelihood ratio, judged by the same samples"),
+        ("classifier", "a linear one cannot: the modes lie on one line, in mixed order"),
+        ("classifier_kernel", "a kernel discriminant can"),
+    ):
+        yield published.row(f"IoU of {name}, split 50 %", f"{name} iou", note)
 
 
 def _follows(here: Measurements, name: str) -> Row:
@@ -106,12 +77,11 @@ def _follows(here: Measurements, name: str) -> Row:
 
 
 def _overestimates(here: Measurements) -> Row:
-    ratios = here.values("ipr area")
-    error = 0.0 if len(ratios) < 2 else float(ratios.std(ddof=1)) / np.sqrt(len(ratios))
+    ratio, spread = here.mean("ipr area"), here.deviation("ipr area") or 0.0
     return Row.claim(
         "ipr overestimates (split, k = √n)",
-        f"{ratios.mean():.2f} times the true area",
-        holds=bool(ratios.mean() - 1 > max(0.05, 3 * error)),
+        f"{ratio:.2f} times the true area",
+        holds=ratio - 1 > max(0.05, 3 * spread / len(here.found) ** 0.5),
         note="a sample lies in about k real and k generated balls of its mode, whatever its weight",
     )
 
@@ -128,48 +98,30 @@ def _misses_transition(here: Measurements) -> Row:
     )
 
 
-def _iou(here: Measurements, name: str, where: str, note: str = "") -> Row:
-    key = f"{name} iou"
-    return Row.new(f"IoU of {name}, {where}", here.mean(key), spread=here.deviation(key), note=note)
-
-
-def _shown(k: int | str) -> str:
-    return "√n" if k == "sqrt" else str(k)
-
-
-def _draw(found: Measurements, figure: "Figure") -> None:
+def _draw(found: Measurements, figure: Figure) -> None:
     figure.set_size_inches(9.6, 6.9)
     axes = figure.subplots(2, 3, sharex=True, sharey=True)
-    for row, split in zip(axes, SPLITS, strict=True):
-        for ax, k in zip(row, NEIGHBOR_COUNTS, strict=True):
-            here = found.where(split=split, k=k)
-            for name in METHODS:
-                _draw_curves(ax, here, name, name, LABEL_OF[name])
-            if split != "none":
-                _draw_curves(ax, here, "classifier_kernel", "classifier", "kernel classifier")
-            draw_truth(ax, TRUTH)
-            label_pr_axes(ax, f"split: {split}, k = {_shown(k)}")
-            ax.label_outer()
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
-
-
-def _draw_curves(ax: Any, here: Measurements, name: str, color: str, label: str) -> None:
-    curves = list(here.values(f"{name} curve"))
-    draw_mean_curve(ax, curves, color=COLOR_OF[color], label=label)
+    for (split, k, here), ax in zip(found.by("split", "k"), axes.flat, strict=True):
+        lines = {name: (COLOR_OF[name], LABEL_OF[name]) for name in METHODS}
+        if split != "none":
+            lines["classifier_kernel"] = COLOR_OF["classifier"], "kernel classifier"
+        for name, (color, label) in lines.items():
+            draw_mean_curve(ax, here, f"{name} curve", color=color, label=label)
+        label_pr_axes(ax, f"split: {split}, k = {LABEL_OF_K[k]}", TRUTH)
+        ax.label_outer()
+    legend_outside(figure, axes[0, 0])
 
 
 EXPERIMENT = Experiment(
     name="mixture",
     title="Mode dropping, invention and re-weighting",
-    where="000 §4.2, Figures 3b and 6",
+    where="Sykes et al. 2024 §4.2, Figures 3b and 6",
     caption="Two Gaussian mixtures in 64 dimensions that share two of four modes, with different "
     "weights (n = 1 000; means over repeated samples). The plateaus at .7 are the dropped and the "
     "invented mode, the step between them is the re-weighting. At k = √n kNN, Parzen and coverage "
     "follow the truth, ipr stays on the plateau; at k = 4 none of them gets it right. √n is 32 "
     "here; the paper's appendix speaks of k = 100 (right), its caption of √n.",
-    quick_seconds=5,
-    full_seconds=15,
+    seconds=(5, 15),
     cells=_cells,
     measure=_measure,
     compare=_compare,

@@ -16,10 +16,6 @@ from precall.experiments.experiment import Cell, Experiment, Measured, Measureme
 from precall.runtime.output_files import replacing, write_text
 from precall.version import __version__
 
-__all__ = ["Outcome", "finished", "run_experiment"]
-
-Progress = Callable[[int, int], None]
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -39,7 +35,7 @@ def run_experiment(
     size: Size,
     *,
     seed: int = 0,
-    report: Progress | None = None,
+    report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Outcome:
     """Measure every cell that is not yet known, compare with the paper and draw the figure.
 
@@ -60,66 +56,58 @@ def run_experiment(
     path, partial = (folder / f"{experiment.name}{end}" for end in (".json", ".partial.json"))
     settings = {"experiment": experiment.name, "quick": size.quick, "repeats": size.repeats}
     settings |= {"seed": seed, "version": __version__}
-    cells = experiment.cells(size)
     known = _known(path, settings) | _known(partial, settings)
-    for done, cell in enumerate(cells):
-        if report is not None:
-            report(done, len(cells))
-        if cell.name in known:
+    document: dict[str, Any] = {"settings": settings, "cells": known, "rows": None}
+    cells = {cell_name(cell): cell for cell in experiment.cells(size)}
+    for done, (name, cell) in enumerate(cells.items()):
+        report(done, len(cells))
+        if name in known:
             continue
+        # Chance depends on the cell alone, not on what ran before it.
+        rng = np.random.default_rng((seed, zlib.crc32(f"{experiment.name}: {name}".encode())))
         start = time.perf_counter()
-        values = experiment.measure(cell.parameters, _generator(experiment, cell, seed))
-        known[cell.name] = {"values": values, "seconds": round(time.perf_counter() - start, 3)}
-        _write(partial, {"settings": settings, "cells": known, "rows": None})
-    found = Measurements([Measured(c.parameters, known[c.name]["values"]) for c in cells])
-    rows = [asdict(row) for row in experiment.compare(found)]
-    _write(path, {"settings": settings, "cells": known, "rows": rows})
+        values = experiment.measure(cell, rng)
+        known[name] = {"values": values, "seconds": round(time.perf_counter() - start, 3)}
+        _write(partial, document)
+    found = Measurements([Measured(cell, known[name]["values"]) for name, cell in cells.items()])
+    document["rows"] = [asdict(row) for row in experiment.compare(found)]
+    _write(path, document)
     partial.unlink(missing_ok=True)
-    _draw(experiment, found, _figure(experiment, folder))
-    if report is not None:
-        report(len(cells), len(cells))
-    outcome = finished(experiment, folder)
-    if outcome is None:
-        raise AssertionError(f"{path} was not finished")
-    return outcome
+    _draw(experiment, found, folder)
+    report(len(cells), len(cells))
+    return _outcome(experiment, folder, document)
 
 
 def finished(experiment: Experiment, folder: Path) -> Outcome | None:
     """Return what a folder holds of an experiment; ``None`` if that is nothing."""
     path = folder / f"{experiment.name}.json"
-    if not path.exists():
-        return None
-    document = _read(path)
     try:
-        settings = document["settings"]
-        return Outcome(
-            experiment,
-            [Row(**row) for row in document["rows"]],
-            sum(cell["seconds"] for cell in document["cells"].values()),
-            Size(settings["quick"], settings["repeats"]),
-            settings["seed"],
-            _figure(experiment, folder),
-        )
+        return _outcome(experiment, folder, _read(path)) if path.exists() else None
     except (LookupError, TypeError) as error:
         raise _not_a_result(path) from error
 
 
-def _figure(experiment: Experiment, folder: Path) -> Path:
-    return folder / f"{experiment.name}.png"
+def cell_name(cell: Cell) -> str:
+    """Name a cell by its parameters; the seed of its samples depends on it."""
+    return ", ".join(f"{key}={value}" for key, value in cell.items())
 
 
-def _generator(experiment: Experiment, cell: Cell, seed: int) -> np.random.Generator:
-    """Chance that depends on the cell alone, not on what ran before it."""
-    return np.random.default_rng((seed, zlib.crc32(f"{experiment.name}: {cell.name}".encode())))
+def _outcome(experiment: Experiment, folder: Path, document: dict[str, Any]) -> Outcome:
+    settings = document["settings"]
+    return Outcome(
+        experiment,
+        [Row(**row) for row in document["rows"]],
+        sum(cell["seconds"] for cell in document["cells"].values()),
+        Size(settings["quick"], settings["repeats"]),
+        settings["seed"],
+        folder / f"{experiment.name}.png",
+    )
 
 
 def _known(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
     """Cells of an earlier run with the same settings."""
-    if not path.exists():
-        return {}
-    document = _read(path)
-    cells: dict[str, Any] = document["cells"] if document["settings"] == settings else {}
-    return cells
+    document: dict[str, Any] = _read(path) if path.exists() else {"settings": None}
+    return dict(document["cells"]) if document["settings"] == settings else {}
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -145,7 +133,7 @@ def _write(path: Path, document: dict[str, Any]) -> None:
     write_text(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
-def _draw(experiment: Experiment, found: Measurements, path: Path) -> None:
+def _draw(experiment: Experiment, found: Measurements, folder: Path) -> None:
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -154,5 +142,5 @@ def _draw(experiment: Experiment, found: Measurements, path: Path) -> None:
         figure = Figure(figsize=(9.6, 4.8), layout="constrained")
         FigureCanvasAgg(figure)
         experiment.draw(found, figure)
-        with replacing(path) as temporary:
+        with replacing(folder / f"{experiment.name}.png") as temporary:
             figure.savefig(temporary, dpi=120, metadata={"Software": None})

@@ -1,12 +1,10 @@
-"""Two Gaussians, one of them shifted: the toy that most experiments of 000 share (§4.1)."""
+"""Two Gaussians, one of them shifted: the toy of most experiments of Sykes et al. 2024 (§4.1)."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from precall.curves.analytic import GaussianShiftCurve
 from precall.curves.evidence import Evidence
@@ -16,30 +14,13 @@ from precall.data.splits import NoSplit, Split
 from precall.estimators import NEIGHBOR_ESTIMATORS, Estimator
 from precall.evaluation.evidence_pool import gather_evidence
 from precall.evaluation.workbench import open_workbench
-from precall.experiments.drawing import COLOR_OF, draw_mean_curve, draw_truth, label_pr_axes
-from precall.experiments.experiment import Measurements
-from precall.experiments.scoring import evaluate_quietly
+from precall.experiments.drawing import Axes, draw_mean_curve, label_pr_axes
+from precall.experiments.experiment import Floats, Measurements
+from precall.experiments.methods import COLOR_OF, K_OF, LABEL_OF, METHODS
+from precall.experiments.scoring import curves_of
 from precall.neighbors.plan import NeighborPlan
 from precall.neighbors.sweeps import Ask
 from precall.truth import Gaussian
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["LABEL_OF", "METHODS", "ShiftedGaussians", "draw_methods", "method_curves", "weigh"]
-
-METHODS = ("ipr", "knn", "parzen", "coverage")  # in the order of 000's tables
-LABEL_OF = {
-    "ipr": "iPR",
-    "knn": "kNN",
-    "parzen": "Parzen",
-    "coverage": "coverage",
-    "classifier": "trained classifier",
-    "best": "best of all",
-}
-_K: dict[str, int | Literal["sqrt"]] = {"4": 4, "√n": "sqrt"}
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +61,13 @@ def method_curves(
     samples: tuple[Floats, Floats],
     split: bool | Split,
     rng: np.random.Generator,
-    ks: Sequence[str] = ("√n",),
+    ks: Iterable[str] = ("√n",),
 ) -> dict[str, PRCurve]:
     """Return the curve of every method with every k, named ``"{k} {method}"``."""
-    names = {f"{k} {method}": NEIGHBOR_ESTIMATORS[method](_K[k]) for k in ks for method in METHODS}
-    result = evaluate_quietly(
-        *samples,
-        estimators=list(names.values()),
-        split=split,
-        scores=(),
-        seed=int(rng.integers(2**31)),
-    )
-    return dict(zip(names, result.curves.values(), strict=True))
+    estimators = {
+        f"{k} {method}": NEIGHBOR_ESTIMATORS[method](K_OF[k]) for k in ks for method in METHODS
+    }
+    return curves_of(samples, estimators, split=split, seed=int(rng.integers(2**31)))
 
 
 def weigh(
@@ -109,7 +85,7 @@ def weigh(
 
 
 def draw_methods(
-    ax: "Axes",
+    ax: Axes,
     found: Measurements,
     key: str,
     shift: float,
@@ -117,8 +93,7 @@ def draw_methods(
     methods: Sequence[str] = METHODS,
 ) -> None:
     """Draw the mean curve of every method, kept as ``"{key} {method}"``, and the truth."""
-    draw_truth(ax, ShiftedGaussians(shift).truth)
+    label_pr_axes(ax, title, ShiftedGaussians(shift).truth)
     for method in methods:
-        curves = list(found.values(f"{key} {method}"))
-        draw_mean_curve(ax, curves, color=COLOR_OF[method], label=LABEL_OF[method])
-    label_pr_axes(ax, title)
+        line = {"color": COLOR_OF[method], "label": LABEL_OF[method]}
+        draw_mean_curve(ax, found, f"{key} {method}", **line)

@@ -1,28 +1,21 @@
-"""Table 1 of 000, and the IoU of curves as it is computed there: on a coarse grid of trade-offs.
+"""Table 1 of Sykes et al. 2024, and the IoU of curves as it is computed there, on a coarse grid.
 
-000 (appendix B) samples λ = tan θ and γ "uniformly" without saying how finely. Its numbers fit 11
-evenly spaced angles between the extremes λ = 0 and λ = ∞, the same grid for γ, and an IoU by
+The paper (appendix B) samples λ = tan θ and γ "uniformly" without saying how finely. Its numbers
+fit 11 evenly spaced angles between the extremes λ = 0 and λ = ∞, the same grid for γ, and an IoU by
 trapezoids over 111 recalls. A polygon on so few rays inflates the region under a curve that bends
 sharply, first of all the true one at large shifts.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from precall.curves.evidence import Evidence
 from precall.curves.pr_curve import Curve
-from precall.experiments.shifted_gaussians import METHODS
+from precall.experiments.experiment import Floats
+from precall.experiments.methods import METHODS
 
-__all__ = ["KS", "SHIFTS", "TABLE_1", "GriddedCurve", "SykesGrid", "table_cells"]
-
-Floats = NDArray[np.float64]
-
-_N_RECALLS = 111
-KS = ("4", "√n")
 _SECOND, _THIRD = 5 / 3, 7 / 3
 SHIFTS = (1.0, _SECOND, _THIRD, 3.0)
 TABLE_1 = {  # IoU by split, k and shift; a column a method
@@ -45,6 +38,28 @@ TABLE_1 = {  # IoU by split, k and shift; a column a method
 }
 
 
+class TableCell(NamedTuple):
+    """One number of Table 1."""
+
+    split: str
+    k: str
+    shift: float
+    method: str
+    iou: float
+
+    @property
+    def setting(self) -> str:
+        """All but the shift."""
+        return f"{self.split} {self.k} {self.method}"
+
+
+TABLE_CELLS = [
+    TableCell(*setting, method, iou)
+    for setting, line in TABLE_1.items()
+    for method, iou in zip(METHODS, line, strict=True)
+]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class GriddedCurve:
     """A precision–recall curve known on a few rays, and straight between them."""
@@ -54,8 +69,7 @@ class GriddedCurve:
 
     def heights(self) -> Floats:
         """Return the precision on evenly spaced recalls from 0 to 1."""
-        recalls = np.linspace(0, 1, _N_RECALLS)
-        return np.interp(recalls, self.recall[::-1], self.precision[::-1])
+        return np.interp(np.linspace(0, 1, 111), self.recall[::-1], self.precision[::-1])
 
     @property
     def area(self) -> float:
@@ -82,7 +96,7 @@ class SykesGrid:
 
     @property
     def trade_offs(self) -> Floats:
-        """λ from 0 to ∞ (000, appendix B, prints atan for tan)."""
+        """λ from 0 to ∞ (the paper, appendix B, prints atan for tan)."""
         inner = np.tan(np.linspace(0, np.pi / 2, self.n_angles + 2)[1:-1])
         inner[np.isclose(inner, 1)] = 1.0
         return np.concatenate([[0.0], inner, [np.inf]])
@@ -93,7 +107,7 @@ class SykesGrid:
         return GriddedCurve(recall, precision)
 
     def minimize(self, evidence: Evidence) -> GriddedCurve:
-        """Minimise λ·fpr + fnr over the grid of γ and the two trivial classifiers (000 Eq. 9)."""
+        """Minimise λ·fpr + fnr over the grid of γ and the two trivial classifiers (Eq. 9)."""
         called = np.stack([evidence.called_real(gamma) for gamma in self.trade_offs])
         fpr = np.append(np.mean(~called[:, evidence.is_real], axis=1), [1.0, 0.0])
         fnr = np.append(np.mean(called[:, ~evidence.is_real], axis=1), [0.0, 1.0])
@@ -108,10 +122,3 @@ class SykesGrid:
 
 def _trapezoids(heights: Floats) -> float:
     return float((heights.sum() - (heights[0] + heights[-1]) / 2) / (len(heights) - 1))
-
-
-def table_cells() -> Iterator[tuple[str, str, float, str, float]]:
-    """Split, k, shift, method and published IoU of every cell of Table 1."""
-    for (split, k, shift), line in TABLE_1.items():
-        for method, published in zip(METHODS, line, strict=True):
-            yield split, k, shift, method, published

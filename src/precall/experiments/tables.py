@@ -3,20 +3,21 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from precall.experiments.experiment import PAPERS, Experiment, Row
+from precall.experiments.experiment import Experiment, Row
 from precall.experiments.running import Outcome
 
-__all__ = ["experiment_list", "page", "row_table"]
+_PAPERS = """\
+* Sykes, Simon, Rabin (2024): Unifying and extending precision–recall metrics
+* Cheema, Urner (2023): Precision recall cover
+* Simon, Webster, Rabin (2019): Revisiting precision and recall definition
+* the tutorial: a tutorial on precision and recall of generative models"""
 
 
 def experiment_list(experiments: Iterable[Experiment]) -> str:
     """List experiments with what they are and how long they take."""
     from tabulate import tabulate
 
-    rows = [
-        [e.name, e.title, e.where, _duration(e.quick_seconds), _duration(e.full_seconds)]
-        for e in experiments
-    ]
+    rows = [[e.name, e.title, e.where, *map(_duration, e.seconds)] for e in experiments]
     return tabulate(rows, ["name", "what", "where", "quick", "full"], disable_numparse=True)
 
 
@@ -49,7 +50,7 @@ def page(outcomes: Sequence[Outcome]) -> str:
         "Written by `precall reproduce`. *agrees* and *differs* compare with a published number, "
         "*holds* and *fails* test a claim that is made in words, *new* is a number that no paper "
         "has; ± is the standard deviation over repetitions.",
-        "\n".join(f"* {number}: {title}" for number, title in PAPERS.items()),
+        _PAPERS,
         *(_section(outcome) for outcome in outcomes),
     ]
     return "\n\n".join(parts) + "\n"
@@ -58,16 +59,15 @@ def page(outcomes: Sequence[Outcome]) -> str:
 def _section(outcome: Outcome) -> str:
     experiment = outcome.experiment
     size = "quick" if outcome.size.quick else "full"
-    return "\n\n".join(
-        [
-            f"## {experiment.name}: {experiment.title}",
-            f"{experiment.where}. `{_command(outcome)}`, {size} size, seed {outcome.seed}, "
-            f"{_duration(outcome.seconds)}.",
-            f"![{experiment.title}]({outcome.figure.name})",
-            f"*{experiment.caption}*",
-            row_table([_escaped(row) for row in outcome.rows], "github"),
-        ]
-    )
+    parts = [
+        f"## {experiment.name}: {experiment.title}",
+        f"{experiment.where}. `{_command(outcome)}`, {size} size, seed {outcome.seed}, "
+        f"{_duration(outcome.seconds)}.",
+        f"![{experiment.title}]({outcome.figure.name})",
+        f"*{experiment.caption}*",
+        row_table([_escaped(row) for row in outcome.rows], "github"),
+    ]
+    return "\n\n".join(parts)
 
 
 def _command(outcome: Outcome) -> str:

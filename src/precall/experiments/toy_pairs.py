@@ -1,7 +1,7 @@
-"""The pairs of distributions of 001 appendix B.1, Figures 7–12.
+"""The pairs of distributions of Cheema & Urner 2023, appendix B.1, Figures 7–12.
 
-001 draws the shapes of Figure 12 with uniform polar coordinates, not uniformly in their volume:
-samples crowd at the centre of the ball and in the core of the doughnut.
+The paper draws the shapes of Figure 12 with uniform polar coordinates, not uniformly in their
+volume: samples crowd at the centre of the ball and in the core of the doughnut.
 """
 
 import math
@@ -9,14 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from precall.curves.pr_curve import Curve, PRCurve
+from precall.experiments.experiment import Floats
 from precall.truth import Distribution, Gaussian, UniformBox, true_curve
-
-__all__ = ["TOYS", "Toy"]
-
-Floats = NDArray[np.float64]
 
 _TURN = 2 * math.pi
 
@@ -35,8 +31,7 @@ class _PolarBall:
     def draw(self, n: int, rng: Any) -> Floats:
         """Draw a radius, an azimuth and a polar angle for each row: shape (n, 3)."""
         radius, azimuth, polar = (rng.uniform(0, top, n) for top in (5.0, _TURN, _TURN / 2))
-        flat = radius * np.sin(polar)
-        return _turned(flat, azimuth, radius * np.cos(polar))
+        return _turned(radius * np.sin(polar), azimuth, radius * np.cos(polar))
 
 
 class _PolarDoughnut:
@@ -75,7 +70,7 @@ def _cube(d: int, low: float) -> UniformBox:
     return UniformBox(np.full(d, low), np.full(d, low + 10))
 
 
-TOYS = {  # by the number of the figure; 001 tells the sizes of Figures 7 and 8
+TOYS = {  # by the number of the figure; the paper tells the sizes of Figures 7 and 8
     7: Toy("equal, d = 1", _cube(1, 0), _cube(1, 0)),
     8: Toy("squares, 36 % shared", _cube(2, 4), _cube(2, 0), n=3000),
     9: Toy("disjoint cubes, d = 3", _cube(3, 0), _cube(3, 10)),

@@ -1,34 +1,22 @@
-"""How curves vary from sample to sample (000 §4.5, appendix B, Fig. 8)."""
+"""How curves vary from sample to sample (Sykes et al. 2024 §4.5, appendix B, Fig. 8)."""
 
 import math
-from collections.abc import Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.experiments.drawing import COLOR_OF, draw_truth, label_pr_axes, points
-from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Size
-from precall.experiments.shifted_gaussians import (
-    LABEL_OF,
-    METHODS,
-    ShiftedGaussians,
-    method_curves,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-DIMENSION = 64
-SHIFT = 0.21 * math.sqrt(DIMENSION)  # μ = .21 in every coordinate
-BATCH = 10  # repetitions in one cell
-DRAWN = (100, 1000, 10_000)
-SLOPE_TOLERANCE = 0.1
-ENOUGH = 10_000  # samples that make comparisons reliable, according to the paper
+from precall.experiments.drawing import Axes, Figure, label_pr_axes, legend_outside, points
+from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
+from precall.experiments.methods import COLOR_OF, LABEL_OF, METHODS
+from precall.experiments.shifted_gaussians import ShiftedGaussians, method_curves
 
 Floats = NDArray[np.float64]
+
+GAUSSIANS = ShiftedGaussians(0.21 * math.sqrt(64), 64)  # μ = .21 in every coordinate
+BATCH = 10  # repetitions in one cell
+DRAWN = (100, 1000, 10_000)
+ENOUGH = 10_000  # samples that make comparisons reliable, according to the paper
 
 
 def cells(size: Size) -> list[Cell]:
@@ -37,30 +25,26 @@ def cells(size: Size) -> list[Cell]:
     left = size.n_repeats(quick=20, full=100)
     batches = [min(BATCH, left - first) for first in range(0, left, BATCH)]
     return [
-        Cell({"n": n, "batch": i, "repeats": repeats})
-        for n in sizes
-        for i, repeats in enumerate(batches)
+        {"n": n, "batch": i, "repeats": repeats} for n in sizes for i, repeats in enumerate(batches)
     ]
 
 
-def measure(parameters: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+def measure(cell: Cell, rng: np.random.Generator) -> Values:
     """Sum the curves of a batch of samples, and their squares, ray by ray."""
-    gaussians = ShiftedGaussians(SHIFT, DIMENSION)
-    curves: dict[str, list[list[list[float]]]] = {method: [] for method in METHODS}
-    for _ in range(parameters["repeats"]):
-        found = method_curves(gaussians.draw(parameters["n"], rng), True, rng)
-        for method in METHODS:
-            curves[method].append(points(found[f"√n {method}"]))
-    values: dict[str, Any] = {}
-    for method, drawn in curves.items():
+    batch = [
+        method_curves(GAUSSIANS.draw(cell["n"], rng), True, rng) for _ in range(cell["repeats"])
+    ]
+    values = Values()
+    for method in METHODS:
+        drawn = [points(curves[f"√n {method}"]) for curves in batch]
         values[f"sum {method}"] = np.sum(drawn, axis=0).round(5).tolist()
         values[f"squares {method}"] = np.sum(np.square(drawn), axis=0).round(9).tolist()
     return values
 
 
 def _mean_and_deviation(here: Measurements, method: str) -> tuple[Floats, Floats]:
-    """Recall and precision on every ray: (2, n_rays) each; 000 prints 1/n where it is 1/N."""
-    n_repeats = sum(one.parameters["repeats"] for one in here)
+    """Recall and precision on every ray: (2, n_rays) each; the paper prints 1/n where it is 1/N."""
+    n_repeats = sum(one.cell["repeats"] for one in here)
     mean = here.values(f"sum {method}").sum(axis=0) / n_repeats
     mean_square = here.values(f"squares {method}").sum(axis=0) / n_repeats
     return mean, np.sqrt(np.maximum(mean_square - mean**2, 0))
@@ -71,55 +55,49 @@ def _along_rays(shifts: Floats) -> float:
     return float(np.hypot(*shifts).mean())
 
 
-def compare(found: Measurements) -> list[Row]:
+def _deviations(found: Measurements, method: str) -> list[float]:
+    """Mean deviation along the rays at each number of samples."""
+    return [_along_rays(_mean_and_deviation(here, method)[1]) for _, here in found.by("n")]
+
+
+def compare(found: Measurements) -> Rows:
     """Test how deviations fall, and whether they are small enough to tell curves apart."""
     sizes = found.parameter("n")
-    deviations = {
-        (method, n): _along_rays(_mean_and_deviation(found.where(n=n), method)[1])
-        for method in METHODS
-        for n in sizes
-    }
-    rows = [_rate(method, sizes, deviations) for method in METHODS]
-    rows += [_shrinks(found, sizes), _told_apart(found, max(sizes))]
-    return rows + [
-        Row.new(f"σ, mean over rays, n = {n}, {LABEL_OF[method]}", deviations[method, n])
-        for method in METHODS
-        for n in sizes
-    ]
+    for method in METHODS:
+        slope = np.polyfit(np.log(sizes), np.log(_deviations(found, method)), 1)[0]
+        yield Row.claim(
+            f"σ falls like 1/√n: {LABEL_OF[method]}",
+            f"like n^{slope:.2f}",
+            holds=abs(slope + 0.5) <= 0.1,
+            note="holds within ±.1 of the exponent",
+        )
+    yield _shrinks(found, min(sizes), max(sizes))
+    yield _told_apart(found.where(n=max(sizes)), max(sizes))
+    for method in METHODS:
+        for n, deviation in zip(sizes, _deviations(found, method), strict=True):
+            yield Row.new(f"σ, mean over rays, n = {n}, {LABEL_OF[method]}", deviation)
 
 
-def _rate(method: str, sizes: list[int], deviations: Mapping[tuple[str, int], float]) -> Row:
-    values = [deviations[method, n] for n in sizes]
-    slope = float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
-    return Row.claim(
-        f"σ falls like 1/√n: {LABEL_OF[method]}",
-        f"like n^{slope:.2f}",
-        holds=abs(slope + 0.5) <= SLOPE_TOLERANCE,
-        note="holds within ±.1 of the exponent",
-    )
-
-
-def _shrinks(found: Measurements, sizes: list[int]) -> Row:
+def _shrinks(found: Measurements, smallest: int, largest: int) -> Row:
     """Test that mean curves come closer to the truth with n (Theorem 3.1)."""
-    truth = np.array(points(ShiftedGaussians(SHIFT).truth))
+    truth = np.array(points(GAUSSIANS.truth))
     errors = {
         method: [
             _along_rays(_mean_and_deviation(found.where(n=n), method)[0] - truth)
-            for n in (min(sizes), max(sizes))
+            for n in (smallest, largest)
         ]
         for method in METHODS
     }
     return Row.claim(
-        f"mean curves come closer to the truth from n = {min(sizes)} to {max(sizes)}",
+        f"mean curves come closer to the truth from n = {smallest} to {largest}",
         ", ".join(f"{LABEL_OF[m]} {few:.3f} to {many:.3f}" for m, (few, many) in errors.items()),
         holds=all(many < few for few, many in errors.values()),
         note="mean distance along the rays",
     )
 
 
-def _told_apart(found: Measurements, n: int) -> Row:
+def _told_apart(here: Measurements, n: int) -> Row:
     """Compare the distance of any two mean curves with the deviation of their difference."""
-    here = found.where(n=n)
     curves = {method: _mean_and_deviation(here, method) for method in METHODS}
     ratios = {}
     for one, other in combinations(METHODS, 2):
@@ -136,7 +114,7 @@ def _told_apart(found: Measurements, n: int) -> Row:
     )
 
 
-def draw(found: Measurements, figure: "Figure") -> None:
+def draw(found: Measurements, figure: Figure) -> None:
     """Draw Fig. 8, and σ against n."""
     figure.set_size_inches(13.5, 4.2)
     sizes = found.parameter("n")
@@ -144,42 +122,37 @@ def draw(found: Measurements, figure: "Figure") -> None:
     drawn += [max(sizes)] if len(drawn) < len(DRAWN) else []
     *left, right = figure.subplots(1, len(drawn) + 1)
     for n, ax in zip(drawn, left, strict=True):
+        label_pr_axes(ax, f"n = {n}", GAUSSIANS.truth)
         _draw_bands(ax, found.where(n=n))
-        label_pr_axes(ax, f"n = {n}")
     for method in METHODS:
-        values = [_along_rays(_mean_and_deviation(found.where(n=n), method)[1]) for n in sizes]
-        right.loglog(sizes, values, marker="o", ms=4, color=COLOR_OF[method])
-    guide = values[0] * np.sqrt(sizes[0] / np.array(sizes))
+        deviations = _deviations(found, method)
+        right.loglog(sizes, deviations, marker="o", ms=4, color=COLOR_OF[method])
+    guide = deviations[0] * np.sqrt(sizes[0] / np.array(sizes))
     right.loglog(sizes, 0.7 * guide, color="grey", ls=":", label="1/√n")
     right.set(xlabel="n", ylabel="σ, mean over rays", title="variability", box_aspect=1)
     right.set_yticks([0.01, 0.02, 0.05, 0.1], [".01", ".02", ".05", ".1"])
     right.minorticks_off()
     right.legend(frameon=False)
-    handles, labels = left[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
+    legend_outside(figure, left[0])
 
 
-def _draw_bands(ax: "Axes", here: Measurements) -> None:
+def _draw_bands(ax: Axes, here: Measurements) -> None:
     """Fill between the mean curve less σ and plus σ."""
-    draw_truth(ax, ShiftedGaussians(SHIFT).truth)
     for method in METHODS:
         mean, deviation = _mean_and_deviation(here, method)
-        color = COLOR_OF[method]
-        ax.plot(*mean, color=color, lw=1.4, label=LABEL_OF[method])
-        low, high = mean - deviation, mean + deviation
-        band = np.concatenate([low, high[:, ::-1]], axis=1)
-        ax.fill(*band, color=color, alpha=0.2, lw=0)
+        ax.plot(*mean, color=COLOR_OF[method], lw=1.4, label=LABEL_OF[method])
+        band = np.concatenate([mean - deviation, (mean + deviation)[:, ::-1]], axis=1)
+        ax.fill(*band, color=COLOR_OF[method], alpha=0.2, lw=0)
 
 
 EXPERIMENT = Experiment(
     name="variability",
     title="How curves vary from sample to sample",
-    where="000 §4.5, Fig. 8",
+    where="Sykes et al. 2024 §4.5, Fig. 8",
     caption="Mean curves and bands of ± one standard deviation over repeated samples, shift .21 in "
     "each of 64 coordinates, with a split and k = √n; truth dashed. The bands shrink like 1/√n, "
     "and the curves move towards the truth. At n = 10 000 the bands hardly overlap.",
-    quick_seconds=5,
-    full_seconds=80,
+    seconds=(5, 80),
     cells=cells,
     measure=measure,
     compare=compare,
