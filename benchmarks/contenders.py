@@ -14,7 +14,7 @@ import precall
 from precall.data.feature_sets import FeatureSet
 from precall.data.splits import NoSplit
 from precall.engines.cpu.engine import CpuEngine
-from precall.neighbors.plan import CrossPlan, NeighborPlan
+from precall.neighbors.statistics import CrossPlan, NeighborPlan
 from precall.neighbors.sweeps import Ask, Sweeps
 from precall.runtime.threads import n_threads
 from precall.scores import METRICS

@@ -4,8 +4,7 @@ from precall import distributions as distributions
 from precall import theory as theory
 from precall.curves.analytic import GaussianShiftCurve
 from precall.curves.display import PRCurveDisplay
-from precall.curves.error_rates import ErrorRates
-from precall.curves.evidence import Evidence
+from precall.curves.error_rates import ErrorRates, Evidence
 from precall.curves.pr_curve import Curve, PRCurve, PrecisionRecall
 from precall.data.conversion import convert
 from precall.data.feature_sets import FeatureSet

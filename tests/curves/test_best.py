@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import precall
 from precall.curves.best import best_curve
-from precall.curves.evidence import Evidence
+from precall.curves.error_rates import Evidence
 from precall.truth import Gaussian
 
 SAMPLES = st.integers(4, 20).flatmap(

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scipy.integrate import trapezoid
 
 import precall
-from precall.curves.error_rates import ErrorRates
-from precall.curves.evidence import Evidence
+from precall.curves.error_rates import ErrorRates, Evidence
 
 SAMPLES = st.lists(
     st.tuples(st.integers(0, 5), st.integers(0, 5), st.booleans()), min_size=2, max_size=25

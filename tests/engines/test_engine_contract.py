@@ -18,7 +18,7 @@ from precall.engines.cpu.grid import Grid
 from precall.engines.cpu.kernel_choice import KERNELS, is_supported
 from precall.engines.cpu.pairs import integer_limits
 from precall.engines.reference import ReferenceEngine
-from precall.neighbors.plan import ROLES, Ball, CrossPlan, NeighborPlan
+from precall.neighbors.statistics import ROLES, Ball, CrossPlan, NeighborPlan
 from precall.neighbors.sweeps import Ask
 from precall.neighbors.tie_rules import TieRule
 from precall.runtime.threads import n_threads
@@ -307,7 +307,7 @@ if sys.argv[1] == "bare":  # before anything is compiled
 from precall.data.feature_sets import FeatureSet
 from precall.data.splits import NoSplit
 from precall.engines.cpu.engine import CpuEngine
-from precall.neighbors.plan import ROLES, Ball, CrossPlan, NeighborPlan
+from precall.neighbors.statistics import ROLES, Ball, CrossPlan, NeighborPlan
 from precall.neighbors.sweeps import Ask, Sweeps
 
 rng = np.random.default_rng(0)

@@ -13,7 +13,7 @@ from engine_cases import fold_of
 from engine_cases import measure as measure_with
 from precall.data.splits import HoldOut
 from precall.engines.reference import ReferenceEngine, squared_distances
-from precall.neighbors.plan import ROLES, Ball, CrossPlan, NeighborPlan
+from precall.neighbors.statistics import ROLES, Ball, CrossPlan, NeighborPlan
 from strategies import pairs_with_k
 
 

@@ -11,7 +11,7 @@ from precall.data.feature_sets import FeatureSet
 from precall.data.splits import CrossFit, HoldOut, NoSplit
 from precall.engines.reference import ReferenceEngine
 from precall.estimators import NEIGHBOR_ESTIMATORS, Coverage, Task, as_estimator
-from precall.neighbors.plan import NeighborPlan
+from precall.neighbors.statistics import NeighborPlan
 from strategies import pairs_with_k
 
 

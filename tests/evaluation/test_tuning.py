@@ -7,14 +7,13 @@ import pytest
 
 import precall
 from engine_cases import measure
-from precall.curves.error_rates import ErrorRates
-from precall.curves.evidence import Evidence
+from precall.curves.error_rates import ErrorRates, Evidence
 from precall.data.feature_sets import FeatureSet
 from precall.data.splits import HoldOut
 from precall.engines.reference import ReferenceEngine
 from precall.estimators import NEIGHBOR_ESTIMATORS, Task
 from precall.evaluation.tuning import _grid, _halves, needs_tuning, tune
-from precall.evaluation.workbench import open_workbench
+from precall.neighbors.sweeps import open_sweeps
 from precall.truth import Gaussian
 
 CLASSES = list(NEIGHBOR_ESTIMATORS.values())
@@ -30,8 +29,8 @@ def fold_of(n, m, d=4, shift=0.5):
 
 
 def tuned(named, fold):
-    with open_workbench("reference") as bench:
-        return tune(bench, named, fold, 3)
+    with open_sweeps("reference") as sweeps:
+        return tune(sweeps, named, fold, 3)
 
 
 def test_the_k_of_least_risk_averaged_over_trade_offs():

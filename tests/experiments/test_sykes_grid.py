@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from precall.curves.error_rates import ErrorRates
-from precall.curves.evidence import Evidence
+from precall.curves.error_rates import ErrorRates, Evidence
 from precall.curves.pr_curve import PRCurve
 from precall.experiments.shifted_gaussians import ShiftedGaussians
 from precall.experiments.sykes_grid import GriddedCurve, SykesGrid

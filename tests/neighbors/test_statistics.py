@@ -7,10 +7,13 @@ from hypothesis import strategies as st
 
 from engine_cases import fold_of, measure
 from precall.engines.reference import ReferenceEngine, squared_distances
-from precall.neighbors.plan import ROLES, Ball, CrossPlan, NeighborPlan
 from precall.neighbors.statistics import (
+    ROLES,
+    Ball,
+    CrossPlan,
     CrossStatistics,
     NearestOther,
+    NeighborPlan,
     NeighborStatistics,
     SideStatistics,
 )

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.curves.error_rates import ErrorRates
-from precall.curves.evidence import Evidence
+from precall.curves.error_rates import ErrorRates, Evidence
 from precall.curves.hull import lower_hull
 from precall.curves.pr_curve import PRCurve
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from precall.errors import InputError
-from precall.estimators.base import Estimator, NeighborEstimator, Task
+from precall.estimators.base import Estimator, Task
 from precall.estimators.clusters import Clusters
 from precall.estimators.likelihood import Likelihood
-from precall.estimators.neighbor_counts import IPR, KNN, Coverage, Parzen
+from precall.estimators.neighbor_counts import IPR, KNN, Coverage, NeighborEstimator, Parzen
 from precall.estimators.trained import Trained
 
 __all__ = [

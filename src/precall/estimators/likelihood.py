@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.curves.evidence import Evidence
+from precall.curves.error_rates import Evidence
 from precall.data.splits import Fold
 from precall.errors import InputError
 from precall.estimators.base import FeatureEstimator, Task

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.curves.evidence import Evidence
+from precall.curves.error_rates import Evidence
 from precall.data.feature_sets import Rows
 from precall.data.splits import Fold
 from precall.errors import InputError

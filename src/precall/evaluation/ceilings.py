@@ -8,12 +8,12 @@ from precall.data.feature_sets import FeatureSet
 from precall.errors import InputError
 from precall.evaluation.evidence_pool import Sets
 from precall.evaluation.settings import Settings
-from precall.evaluation.workbench import Workbench
+from precall.neighbors.sweeps import Sweeps
 from precall.scores import Ceiling, SamplePair
 
 
 def find_ceilings(
-    settings: Settings, sets: Sets, held_out: FeatureSet | None, bench: Workbench
+    settings: Settings, sets: Sets, held_out: FeatureSet | None, sweeps: Sweeps
 ) -> dict[str, Ceiling]:
     """Find for each score what real samples reach, and what generated ones reach at that size.
 
@@ -29,19 +29,19 @@ def find_ceilings(
     if m < 2:
         raise InputError("a ceiling needs at least 4 real samples, or 2 held-out ones.")
     found = []
-    with bench.placed(held_out) if held_out is not None else nullcontext():
+    with sweeps.placed(held_out) if held_out is not None else nullcontext():
         for features in (perfect, generated):
             chosen = rng.choice(len(features), m, replace=False)
-            found.append(_scores(settings, (reference, features.subset(chosen, "subset")), bench))
+            found.append(_scores(settings, (reference, features.subset(chosen, "subset")), sweeps))
     return {
         name: Ceiling(found[0][name], found[1][name], len(reference), m)
         for name in found[0].keys() & found[1].keys()
     }
 
 
-def _scores(settings: Settings, sets: Sets, bench: Workbench) -> dict[str, float]:
+def _scores(settings: Settings, sets: Sets, sweeps: Sweeps) -> dict[str, float]:
     """Score other sets, without curves or intervals."""
     asked = settings.asked_of_all(sets)
-    (found,) = bench.measure([asked], "finding the ceiling")
-    pair = SamplePair(found.cross, sets, bench.session, settings.seed)
+    (found,) = sweeps.measure([asked], "finding the ceiling")
+    pair = SamplePair(found.cross, sets, sweeps.session, settings.seed)
     return {r.name: r.measure(pair).value for r in settings.possible_scores(sets)}

@@ -10,7 +10,7 @@ from precall.errors import check_integer
 from precall.estimators import NEIGHBOR_ESTIMATORS, Estimator
 from precall.evaluation.flow import evaluate_sets
 from precall.evaluation.settings import Settings
-from precall.evaluation.workbench import open_workbench
+from precall.neighbors.sweeps import open_sweeps
 from precall.results.evaluation import Evaluation
 from precall.runtime.written_calls import python_call
 from precall.scores import Metric
@@ -119,7 +119,7 @@ def evaluate(
         ceiling=ceiling,
         modes=modes,
     )
-    with open_workbench(engine, threads=threads, progress=progress) as bench:
+    with open_sweeps(engine, threads=threads, progress=progress) as sweeps:
         sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
-        with bench.placed(*sets):
-            return evaluate_sets(settings, sets, bench, call)
+        with sweeps.placed(*sets):
+            return evaluate_sets(settings, sets, sweeps, call)

@@ -7,17 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.curves.best import best_curve
-from precall.curves.error_rates import ErrorRates
-from precall.curves.evidence import Evidence
+from precall.curves.error_rates import ErrorRates, Evidence
 from precall.curves.pr_curve import PRCurve
 from precall.data.feature_sets import FeatureSet
 from precall.data.splits import Fold, Split
 from precall.estimators import Estimator, NeighborEstimator, Task
 from precall.evaluation.tuning import needs_tuning, tune
-from precall.evaluation.workbench import Workbench
-from precall.neighbors.plan import NeighborPlan
-from precall.neighbors.statistics import CrossStatistics
-from precall.neighbors.sweeps import Ask
+from precall.neighbors.statistics import NeighborPlan, NeighborStatistics
+from precall.neighbors.sweeps import Ask, Sweeps
 
 Sets = tuple[FeatureSet, FeatureSet]  # real, generated
 Ratios = tuple[NDArray[np.float64], NDArray[np.float64]]  # p/q of real and of generated samples
@@ -73,53 +70,56 @@ class EvidencePool:
         return curves[0] if len(curves) == 1 else PRCurve.mean(curves)
 
 
-def gather_evidence(
-    bench: Workbench, named: Named, sets: Sets, split: Split, seed: int, scored: Ask
-) -> tuple[dict[str, EvidencePool], CrossStatistics | None]:
-    """Weigh the samples of every fold, and find what scores need, in one go.
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldPlan:
+    """Who weighs the samples of a fold."""
+
+    fold: Fold
+    estimators: Named  # with every k settled
+    seed: int  # of all chance in this fold
+
+    @property
+    def ask(self) -> Ask:
+        """What has to be found for it."""
+        needs = (estimator.needs() for estimator in self.estimators.values())
+        return Ask(self.fold, NeighborPlan().union(needs))
+
+
+def plan_folds(sweeps: Sweeps, named: Named, sets: Sets, split: Split, seed: int) -> list[FoldPlan]:
+    """Divide the samples, and settle fold by fold what is left to cross-validation.
 
     Parameters
     ----------
     named
         Estimators by the names of their curves.
-    scored
-        What scores need of all samples.
-
-    Returns
-    -------
-    The evidence by curve, and what was found for the scores.
     """
-    folds = split.folds(*sets, seed) if named else ()
-    seeds = [int(np.random.SeedSequence((seed, i)).generate_state(1)[0]) for i in range(len(folds))]
-    settled = _settled(bench, named, folds, seeds)
-    asked = [
-        Ask(fold, NeighborPlan().union(estimator.needs() for estimator in of_fold.values()))
-        for fold, of_fold in zip(folds, settled, strict=True)
-    ]
-    if asked and not split.judges_unseen:  # the fold is all samples: one look serves both
-        asked = [Ask(asked[0].fold, asked[0].plan.union([scored.plan]))]
-    elif scored.plan.cross is not None:
-        asked.append(scored)
-    found = bench.measure(asked, "comparing samples")
+    plans = []
+    for i, fold in enumerate(split.folds(*sets, seed) if named else ()):
+        its_seed = int(np.random.SeedSequence((seed, i)).generate_state(1)[0])
+        is_open = needs_tuning(list(named.values()))
+        settled = tune(sweeps, named, fold, its_seed) if is_open else named
+        plans.append(FoldPlan(fold, settled, its_seed))
+    return plans
+
+
+def pool_evidence(
+    sweeps: Sweeps,
+    named: Named,
+    sets: Sets,
+    plans: Sequence[FoldPlan],
+    found: Sequence[NeighborStatistics],
+) -> dict[str, EvidencePool]:
+    """Weigh the samples of every fold by what was found in it; by curve."""
     pools = {name: EvidencePool(sets) for name in named}
-    for fold, of_fold, statistics, its_seed in zip(folds, settled, found, seeds, strict=False):
-        for name, estimator in of_fold.items():
+    for plan, statistics in zip(plans, found, strict=False):
+        for name, estimator in plan.estimators.items():
             evidence = []
             for repeat in range(estimator.n_repeats):
-                task = Task(fold, statistics, its_seed, repeat, bench.session.threads)
+                task = Task(plan.fold, statistics, plan.seed, repeat, sweeps.session.threads)
                 evidence.append(estimator.evidence(task))
-                bench.progress.advance(_training_work(estimator, fold))
-            pools[name].add(named[name], estimator, fold, evidence)
-    return pools, found[-1].cross if found else None
-
-
-def _settled(
-    bench: Workbench, named: Named, folds: Sequence[Fold], seeds: Sequence[int]
-) -> list[Named]:
-    """Settle what is left to cross-validation, fold by fold."""
-    if not needs_tuning(list(named.values())):
-        return [named] * len(folds)
-    return [tune(bench, named, fold, seed) for fold, seed in zip(folds, seeds, strict=True)]
+                sweeps.progress.advance(_training_work(estimator, plan.fold))
+            pools[name].add(named[name], estimator, plan.fold, evidence)
+    return pools
 
 
 def expected_work(estimators: Sequence[Estimator], folds: Sequence[Fold]) -> float:

@@ -13,12 +13,18 @@ from precall.data.labels import Labels
 from precall.errors import InputError, PrecallWarning
 from precall.estimators import Estimator
 from precall.evaluation.ceilings import find_ceilings
-from precall.evaluation.evidence_pool import EvidencePool, Sets, best_of, gather_evidence
+from precall.evaluation.evidence_pool import (
+    EvidencePool,
+    Sets,
+    best_of,
+    plan_folds,
+    pool_evidence,
+)
 from precall.evaluation.settings import Settings
-from precall.evaluation.workbench import Workbench
 from precall.findings.modes import find_modes
 from precall.findings.samples import Samples
-from precall.neighbors.plan import CrossPlan
+from precall.neighbors.statistics import CrossPlan
+from precall.neighbors.sweeps import Sweeps
 from precall.results.evaluation import Evaluation, Protocol
 from precall.results.sample_size import wide_intervals
 from precall.runtime.written_calls import one_line
@@ -29,7 +35,7 @@ from precall.uncertainty.two_sample import binomial_test
 from precall.version import __version__
 
 
-def evaluate_sets(settings: Settings, sets: Sets, bench: Workbench, call: str) -> Evaluation:
+def evaluate_sets(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> Evaluation:
     """Evaluate placed sets: all samples, then what stands beside, then class by class."""
     check_same_features(*sets)
     labels = Labels.of(*settings.labels, sets)
@@ -38,21 +44,21 @@ def evaluate_sets(settings: Settings, sets: Sets, bench: Workbench, call: str) -
     subsets = {label: labels.select(label, sets) for label in labels.classes()}
     both_sided = {label: subset for label, subset in subsets.items() if subset is not None}
     for part in (sets, *both_sided.values()):
-        bench.progress.announce(settings.expected_work(part))
+        sweeps.progress.announce(settings.expected_work(part))
 
-    found = assess(settings, sets, bench, call)
+    found = assess(settings, sets, sweeps, call)
     if settings.ceiling is not False:
-        ceilings = find_ceilings(settings, sets, held_out, bench)
+        ceilings = find_ceilings(settings, sets, held_out, sweeps)
         found["scores"] = {
             name: replace(score, ceiling=ceilings.get(name))
             for name, score in found["scores"].items()
         }
     if settings.modes is not None:
-        bench.progress.doing("looking for modes")
+        sweeps.progress.doing("looking for modes")
         found["modes"] = find_modes(
             *sets, n_modes=settings.modes, confidence=settings.confidence, seed=settings.seed
         )
-    classes, skipped = _by_class(settings, both_sided, bench, call)
+    classes, skipped = _by_class(settings, both_sided, sweeps, call)
     one_sided = [
         f"class {label!r} is not evaluated: only one side has it."
         for label, subset in subsets.items()
@@ -66,20 +72,26 @@ def evaluate_sets(settings: Settings, sets: Sets, bench: Workbench, call: str) -
     return Evaluation(**found, warnings=tuple(doubts), classes=classes, class_shares=shares)
 
 
-def assess(settings: Settings, sets: Sets, bench: Workbench, call: str) -> dict[str, Any]:
+def assess(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> dict[str, Any]:
     """Find the curves, scores, intervals and samples of two sets, by their names in a result."""
     split, seed = settings.split, settings.seed
     named = settings.named_estimators(sets)
-    scored = settings.asked_of_all(sets)
-    pools, statistics = gather_evidence(bench, named, sets, split, seed, scored)
+    plans = plan_folds(sweeps, named, sets, split, seed)
+    asked, scored = [plan.ask for plan in plans], settings.asked_of_all(sets)
+    if plans and not split.judges_unseen:  # the fold is all samples: one look serves both
+        asked = [asked[0].with_plan(scored.plan)]
+    else:
+        asked.append(scored)
+    found = sweeps.measure(asked)
+    pools = pool_evidence(sweeps, named, sets, plans, found)
     requests = settings.possible_scores(sets)
-    pair = SamplePair(statistics, sets, bench.session, seed)
+    pair = SamplePair(found[-1].cross, sets, sweeps.session, seed)
     if requests:
-        bench.progress.doing("scoring")
+        sweeps.progress.doing("scoring")
     scores = {request.name: request.measure(pair) for request in requests}
     replicates = {}
     if settings.intervals and requests:
-        bench.progress.doing("measuring uncertainty")
+        sweeps.progress.doing("measuring uncertainty")
         replicates = replicate_scores(pair, requests, scores, scored.plan.cross or CrossPlan())
         for name, blocks in replicates.items():
             interval = blocks.interval(scores[name].value, settings.confidence)
@@ -89,7 +101,7 @@ def assess(settings: Settings, sets: Sets, bench: Workbench, call: str) -> dict[
     return {
         "curves": {name: pool.curve(split) for name, pool in pools.items()},
         "scores": scores,
-        "protocol": _protocol(settings, sets, named, pools, bench.engine, call),
+        "protocol": _protocol(settings, sets, named, pools, sweeps.engine, call),
         "best_curve": best_of(pools, split, seed),
         "tests": {
             name: binomial_test(pool.judged_ratios, seed)
@@ -97,7 +109,7 @@ def assess(settings: Settings, sets: Sets, bench: Workbench, call: str) -> dict[
             if split.is_single
         },
         "bands": {
-            name: CurveBand.of([found[0] for found in pool.parts], settings.confidence, seed)
+            name: CurveBand.of([first for first, *_ in pool.parts], settings.confidence, seed)
             for name, pool in pools.items()
             if settings.intervals and split.repeats_halves
         },
@@ -109,7 +121,7 @@ def assess(settings: Settings, sets: Sets, bench: Workbench, call: str) -> dict[
 
 
 def _by_class(
-    settings: Settings, subsets: Mapping[str, Sets], bench: Workbench, call: str
+    settings: Settings, subsets: Mapping[str, Sets], sweeps: Sweeps, call: str
 ) -> tuple[dict[str, Evaluation], list[str]]:
     """Evaluate class by class; say which classes, or scores of them, there is too little for."""
     classes: dict[str, Evaluation] = {}
@@ -122,7 +134,7 @@ def _by_class(
             continue
         doubts = settings.caveats(subset)
         skipped += [f"class {label!r}: {text}" for text in doubts]
-        found = assess(settings, subset, bench, call) | {"samples": None}
+        found = assess(settings, subset, sweeps, call) | {"samples": None}
         classes[label] = Evaluation(**found, warnings=tuple(doubts))
     return classes, skipped
 

@@ -13,7 +13,7 @@ from precall.estimators import (
     as_estimator,
 )
 from precall.evaluation.evidence_pool import Sets, expected_work
-from precall.neighbors.plan import CrossPlan, NeighborPlan
+from precall.neighbors.statistics import CrossPlan, NeighborPlan
 from precall.neighbors.sweeps import Ask
 from precall.scores import Convention, Metric, ScoreRequest, as_convention, as_score_requests
 

@@ -5,13 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from precall.curves.error_rates import ErrorRates
-from precall.curves.evidence import Evidence
+from precall.curves.error_rates import ErrorRates, Evidence
 from precall.data.splits import FitEval, Fold
 from precall.estimators import Estimator, NeighborEstimator, Task
-from precall.evaluation.workbench import Workbench
-from precall.neighbors.plan import NeighborPlan
-from precall.neighbors.sweeps import Ask
+from precall.neighbors.statistics import NeighborPlan
+from precall.neighbors.sweeps import Ask, Sweeps
 
 _POWERS = range(-3, 3)  # of two, times the root of the number of fit samples
 _FEWEST_JUDGED = 100
@@ -24,7 +22,7 @@ def needs_tuning(estimators: Sequence[Estimator]) -> bool:
 
 
 def tune(
-    bench: Workbench, named: Mapping[str, Estimator], fold: Fold, seed: int
+    sweeps: Sweeps, named: Mapping[str, Estimator], fold: Fold, seed: int
 ) -> dict[str, Estimator]:
     """Settle each k that is left to cross-validation; evaluated samples are not looked at.
 
@@ -40,7 +38,7 @@ def tune(
     plan = NeighborPlan().union(estimator.needs() for estimator in every)
     found: dict[Estimator, list[Evidence]] = {estimator: [] for estimator in every}
     asked = [Ask(half, plan) for half in _halves(fold, seed)]
-    for ask, statistics in zip(asked, bench.measure(asked, "choosing k"), strict=True):
+    for ask, statistics in zip(asked, sweeps.measure(asked, "choosing k"), strict=True):
         for estimator, parts in found.items():
             parts.append(estimator.evidence(Task(ask.fold, statistics)))
     risks = {

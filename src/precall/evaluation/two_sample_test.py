@@ -14,11 +14,10 @@ from precall.evaluation.evidence_pool import (
     Ratios,
     Sets,
     expected_work,
-    gather_evidence,
+    plan_folds,
+    pool_evidence,
 )
-from precall.evaluation.workbench import Workbench, open_workbench
-from precall.neighbors.plan import NeighborPlan
-from precall.neighbors.sweeps import Ask
+from precall.neighbors.sweeps import Sweeps, open_sweeps
 from precall.uncertainty.two_sample import TwoSampleTest, accuracy, binomial_test
 
 
@@ -64,18 +63,18 @@ def two_sample_test(
         check_integer("threads", threads, 1)
     sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
     check_same_features(*sets)
-    with open_workbench(engine, threads=threads, progress=progress) as bench:
+    with open_sweeps(engine, threads=threads, progress=progress) as sweeps:
         if chosen.is_single:
-            with bench.placed(*sets):
-                return binomial_test(_judge(bench, sets, settled, chosen, seed), seed)
+            with sweeps.placed(*sets):
+                return binomial_test(_judge(sweeps, sets, settled, chosen, seed), seed)
         rows = np.concatenate([side.rows.tile(0, len(side)) for side in sets])
-        bench.session.place(Rows(rows))
+        sweeps.session.place(Rows(rows))
         rng = np.random.default_rng((seed, 1))
         permutations = [rng.permutation(len(rows)) for _ in range(n_permutations)]
         work = expected_work([settled.resolved(*map(len, sets))], chosen.folds(*sets, seed))
-        bench.progress.announce((1 + n_permutations) * work)
+        sweeps.progress.announce((1 + n_permutations) * work)
         found, *permuted = (
-            accuracy(_judge(bench, _dealt(sets, rows, order), settled, chosen, seed))
+            accuracy(_judge(sweeps, _dealt(sets, rows, order), settled, chosen, seed))
             for order in (np.arange(len(rows)), *permutations)
         )
     n_as_good = sum(value >= found for value in permuted)
@@ -93,13 +92,12 @@ def _dealt(sets: Sets, rows: NDArray[Any], order: NDArray[np.intp]) -> Sets:
     return real, generated
 
 
-def _judge(bench: Workbench, sets: Sets, estimator: Estimator, split: Split, seed: int) -> Ratios:
+def _judge(sweeps: Sweeps, sets: Sets, estimator: Estimator, split: Split, seed: int) -> Ratios:
     """Return p/q at each sample that is evaluated in some fold."""
     resolved = estimator.resolved(*map(len, sets))
-    folds = split.folds(*sets, seed)
-    for fold in folds:
+    for fold in split.folds(*sets, seed):
         resolved.check(fold)
-    nothing = Ask(folds[0], NeighborPlan())
-    pools, _ = gather_evidence(bench, {"": resolved}, sets, split, seed, nothing)
-    bench.sweeps.forget(sets[0].rows)
-    return pools[""].judged_ratios
+    plans = plan_folds(sweeps, {"": resolved}, sets, split, seed)
+    found = sweeps.measure([plan.ask for plan in plans])
+    sweeps.forget(sets[0])
+    return pool_evidence(sweeps, {"": resolved}, sets, plans, found)[""].judged_ratios

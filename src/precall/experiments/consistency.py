@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from precall.curves.error_rates import ErrorRates
-from precall.curves.evidence import Evidence
+from precall.curves.error_rates import ErrorRates, Evidence
 from precall.curves.pr_curve import PRCurve
 from precall.data.splits import HoldOut
 from precall.estimators import KNN, NEIGHBOR_ESTIMATORS, Estimator

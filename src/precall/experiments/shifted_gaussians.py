@@ -7,19 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from precall.curves.analytic import GaussianShiftCurve
-from precall.curves.evidence import Evidence
+from precall.curves.error_rates import Evidence
 from precall.curves.pr_curve import Curve, PRCurve
 from precall.data.feature_sets import FeatureSet
-from precall.data.splits import NoSplit, Split
+from precall.data.splits import Split
 from precall.estimators import NEIGHBOR_ESTIMATORS, Estimator
-from precall.evaluation.evidence_pool import gather_evidence
-from precall.evaluation.workbench import open_workbench
+from precall.evaluation.evidence_pool import plan_folds, pool_evidence
 from precall.experiments.drawing import Axes, draw_mean_curve, label_pr_axes
 from precall.experiments.experiment import Floats, Measurements
 from precall.experiments.methods import COLOR_OF, K_OF, LABEL_OF, METHODS
 from precall.experiments.scoring import curves_of
-from precall.neighbors.plan import NeighborPlan
-from precall.neighbors.sweeps import Ask
+from precall.neighbors.sweeps import open_sweeps
 from precall.truth import Gaussian
 
 
@@ -78,9 +76,10 @@ def weigh(
 ) -> dict[str, Evidence]:
     """Return the evidence of estimators with settled k, in one sweep over one fold."""
     sets = FeatureSet.of(samples[0], "real"), FeatureSet.of(samples[1], "generated")
-    nothing = Ask(NoSplit().folds(*sets, seed)[0], NeighborPlan())
-    with open_workbench() as bench, bench.placed(*sets):
-        pools, _ = gather_evidence(bench, estimators, sets, split, seed, nothing)
+    with open_sweeps() as sweeps, sweeps.placed(*sets):
+        plans = plan_folds(sweeps, estimators, sets, split, seed)
+        found = sweeps.measure([plan.ask for plan in plans])
+        pools = pool_evidence(sweeps, estimators, sets, plans, found)
     return {name: pool.evidence[0] for name, pool in pools.items()}
 
 

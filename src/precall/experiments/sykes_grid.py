@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from precall.curves.evidence import Evidence
+from precall.curves.error_rates import Evidence
 from precall.curves.pr_curve import Curve
 from precall.experiments.experiment import Floats
 from precall.experiments.methods import METHODS

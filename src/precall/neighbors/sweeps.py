@@ -6,17 +6,18 @@ radii become a mean, a median, a tie rule or a soft limit is decided here.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.data.feature_sets import Rows
+from precall.data.feature_sets import FeatureSet, Rows
 from precall.data.splits import FitEval, Fold
+from precall.engines import Engine, choose_engine
 from precall.engines.answers import Met
 from precall.engines.protocol import Balls, Limits, Meeting, Neighbors, Session
-from precall.neighbors.plan import ROLES, Ball, CrossPlan, NeighborPlan, Request
 from precall.neighbors.radii import (
     clipped_thresholds,
     mean_threshold,
@@ -24,11 +25,18 @@ from precall.neighbors.radii import (
     soft_radius,
 )
 from precall.neighbors.statistics import (
+    ROLES,
+    Ball,
+    CrossPlan,
     CrossStatistics,
     NearestOther,
+    NeighborPlan,
     NeighborStatistics,
+    Request,
     SideStatistics,
 )
+from precall.runtime.progress import Progress, progress_bar
+from precall.runtime.threads import n_threads
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -49,6 +57,10 @@ class Ask:
         """Real, generated."""
         return self.fold.real, self.fold.generated
 
+    def with_plan(self, plan: NeighborPlan) -> "Ask":
+        """Ask for more of the same fold."""
+        return Ask(self.fold, self.plan.union([plan]))
+
     @property
     def n_pairs(self) -> int:
         """Pairs of samples that will be compared."""
@@ -64,17 +76,35 @@ class Ask:
 
 @dataclass(slots=True, eq=False)
 class Sweeps:
-    """Asks an engine's session, and remembers the radii of sets that stay."""
+    """Asks an engine's session about placed sets, and remembers the radii of sets that stay."""
 
     session: Session
+    progress: Progress = field(default_factory=Progress)
+    engine: str = ""  # its name
     _known: list[tuple[Rows, Radii]] = field(default_factory=list)
 
-    def forget(self, rows: Rows) -> None:
-        """Forget the radii of rows that are stored in the same array."""
-        self._known = [known for known in self._known if known[0].array is not rows.array]
+    @contextmanager
+    def placed(self, *sets: FeatureSet) -> Iterator[None]:
+        """Hold some sets for a while."""
+        self.session.place(*(side.rows for side in sets))
+        try:
+            yield
+        finally:
+            self.session.drop(*(side.rows for side in sets))
+            self.forget(*sets)
 
-    def measure(self, asked: Sequence[Ask]) -> list[NeighborStatistics]:
+    def forget(self, *sets: FeatureSet) -> None:
+        """Forget the radii of samples that are stored in the arrays of these sets."""
+        arrays = [side.rows.array for side in sets]
+        self._known = [
+            known for known in self._known if not any(known[0].array is array for array in arrays)
+        ]
+
+    def measure(
+        self, asked: Sequence[Ask], doing: str = "comparing samples"
+    ) -> list[NeighborStatistics]:
         """Answer everything that is asked, of all folds at once."""
+        self.progress.doing(doing)
         for ask in asked:
             has_split = any(side.fit is not side.evaluated for side in ask.sides)
             if ask.plan.cross is not None and has_split:
@@ -262,6 +292,16 @@ class Sweeps:
         nobody = np.empty((0, len(real)))
         (counts,) = self.session.count([Balls(real, real, nobody, np.array(clipped))])
         return counts - 1  # less its own
+
+
+@contextmanager
+def open_sweeps(
+    engine: str | Engine = "auto", *, threads: int | None = None, progress: bool = False
+) -> Iterator[Sweeps]:
+    """Open a session of an engine, with a progress bar if one is wanted."""
+    chosen, workers = choose_engine(engine), n_threads(threads)
+    with progress_bar(shown=progress) as bar, chosen.open(workers, bar.advance) as session:
+        yield Sweeps(session, bar, chosen.name)
 
 
 def _side(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from precall.neighbors.plan import CrossPlan, Role
+from precall.neighbors.statistics import CrossPlan, Role
 from precall.scores.alpha_beta import alpha_precision, beta_recall
 from precall.scores.frechet import distance_of_samples
 from precall.scores.kernel_distance import kernel_distance, kernel_distances_of_blocks

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from precall.data.feature_sets import FeatureSet
 from precall.engines.protocol import Session
-from precall.neighbors.plan import CrossPlan, Role
-from precall.neighbors.statistics import CrossStatistics, SideStatistics
+from precall.neighbors.statistics import CrossPlan, CrossStatistics, Role, SideStatistics
 
 Sets = tuple[FeatureSet, FeatureSet]  # real, generated
 Flags = NDArray[np.bool_]

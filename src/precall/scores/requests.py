@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from precall.errors import InputError
-from precall.neighbors.plan import ROLES, CrossPlan, Role
+from precall.neighbors.statistics import ROLES, CrossPlan, Role
 from precall.scores.catalog import DEFAULT_SCORES, METRICS
 from precall.scores.conventions import Convention
 from precall.scores.metric import Estimate, Metric, SamplePair, Sets

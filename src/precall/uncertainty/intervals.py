@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from precall.neighbors.blocks.distance_table import DistanceTable
 from precall.neighbors.blocks.one_sweep import fits_in_blocks, measure_blocks
 from precall.neighbors.blocks.recomputed import Division, measure_each_block, n_in_blocks
-from precall.neighbors.plan import ROLES, CrossPlan
+from precall.neighbors.statistics import ROLES, CrossPlan
 from precall.scores.kernel_distance import N_SUBSETS
 from precall.scores.metric import Metric, SamplePair
 from precall.scores.requests import ScoreRequest

@@ -11,7 +11,7 @@ from precall.data.splits import NoSplit
 from precall.engines.cpu.engine import CpuEngine
 from precall.engines.reference import ReferenceEngine
 from precall.neighbors.blocks.distance_table import DistanceTable
-from precall.neighbors.plan import ROLES, CrossPlan, NeighborPlan
+from precall.neighbors.statistics import ROLES, CrossPlan, NeighborPlan
 from precall.neighbors.tie_rules import TieRule
 
 KINDS = {

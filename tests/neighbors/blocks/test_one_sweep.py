@@ -10,7 +10,7 @@ from precall.data.feature_sets import FeatureSet
 from precall.engines.cpu.engine import CpuEngine
 from precall.neighbors.blocks.one_sweep import measure_blocks
 from precall.neighbors.blocks.partitions import Partitions, _unpack
-from precall.neighbors.plan import ROLES, CrossPlan
+from precall.neighbors.statistics import ROLES, CrossPlan
 
 PLAN = CrossPlan(
     balls=frozenset((role, k) for role in ROLES for k in (3, 5)),

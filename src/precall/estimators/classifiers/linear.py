@@ -9,8 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.curves.error_rates import ErrorRates
-from precall.curves.evidence import Evidence
+from precall.curves.error_rates import ErrorRates, Evidence
 from precall.estimators.classifiers.log_odds import calibration
 from precall.estimators.classifiers.standardizer import Standardizer
 from precall.runtime.threads import in_threads, single_threaded_libraries

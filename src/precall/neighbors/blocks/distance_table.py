@@ -10,9 +10,14 @@ from numpy.typing import NDArray
 from precall.data.feature_sets import FeatureSet
 from precall.data.frames import Frame
 from precall.engines.protocol import Session
-from precall.neighbors.plan import ROLES, CrossPlan
 from precall.neighbors.radii import clipped_thresholds, soft_radius
-from precall.neighbors.statistics import CrossStatistics, NearestOther, SideStatistics
+from precall.neighbors.statistics import (
+    ROLES,
+    CrossPlan,
+    CrossStatistics,
+    NearestOther,
+    SideStatistics,
+)
 from precall.runtime.threads import in_threads, single_threaded_libraries
 
 Sets = tuple[FeatureSet, FeatureSet]  # real, generated

@@ -19,7 +19,7 @@ from precall.data.feature_sets import FeatureSet
 from precall.data.frames import Frame
 from precall.engines.protocol import Operand, Session
 from precall.neighbors.blocks.partitions import Partitions
-from precall.neighbors.plan import ROLES, CrossPlan, Role
+from precall.neighbors.statistics import ROLES, CrossPlan, Role
 from precall.runtime.threads import in_threads, single_threaded_libraries
 
 Sets = tuple[FeatureSet, FeatureSet]  # real, generated
