@@ -10,8 +10,8 @@ import numpy as np
 from tabulate import tabulate
 
 import precall
+from precall.curves.summaries import SUMMARIES
 from precall.truth import Distribution, Gaussian, Mixture
-from precall.uncertainty.bands import SUMMARIES
 
 SCORES = [
     "precision",

@@ -11,11 +11,13 @@ from precall.data.feature_sets import FeatureSet
 from precall.data.splits import CoinFlip, CrossFit, HoldOut, NoSplit, RepeatedHoldOut
 from precall.errors import InputError, PrecallWarning
 from precall.estimators import IPR, KNN, Clusters, Coverage, Likelihood, Parzen, Trained
-from precall.evaluation.comparison import Comparison, Difference, compare
+from precall.evaluation.compare import compare
 from precall.evaluation.evaluate import evaluate
 from precall.evaluation.two_sample_test import two_sample_test
 from precall.findings.modes import Mode, find_modes
 from precall.findings.samples import Samples, SampleTable
+from precall.report import page as page
+from precall.results.comparison import Comparison, Difference
 from precall.results.evaluation import Evaluation
 from precall.results.sample_size import sample_size
 from precall.scores import Ceiling, Metric, Score

@@ -1,8 +1,8 @@
 import pytest
 
-from precall.experiments.consistency import EXPERIMENT, NAMES
 from precall.experiments.experiment import Size
 from precall.experiments.running import run_experiment
+from precall.experiments.sykes.consistency import EXPERIMENT, NAMES
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 import pytest
 from matplotlib import image
 
-from precall.evaluation.comparison import Comparison
 from precall.experiments.digits_demo import digit_generators, run_demo
+from precall.results.comparison import Comparison
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def test_each_fails_in_its_own_way(demo):
     assert recall["drops 7, 8 and 9"] < 0.85
     assert precision["invents blurs"] < 0.87
     assert recall["invents blurs"] > 0.95
-    # Re-weighting hardly shows at the extremes, but in the middle of the curve (000 §5.1).
+    # Re-weighting shows in the middle of the curve, not at its extremes (Sykes et al. 2024 §5.1).
     assert min(precision["re-weights"], recall["re-weights"]) > 0.95
     assert max(curves["re-weights"].median()) < 0.85
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from precall.experiments.dimension import EXPERIMENT, NAMES, compare, draw, measure
 from precall.experiments.experiment import Measured, Measurements, Size
+from precall.experiments.sykes.dimension import EXPERIMENT, NAMES, compare, draw, measure
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,9 @@
 import pytest
 
-from precall.experiments.equal import EXPERIMENT
 from precall.experiments.experiment import Size
 from precall.experiments.methods import K_OF, METHODS
 from precall.experiments.running import run_experiment
+from precall.experiments.sykes.equal import EXPERIMENT
 
 
 @pytest.fixture(scope="module")

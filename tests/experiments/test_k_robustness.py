@@ -2,8 +2,8 @@
 
 import pytest
 
+from precall.experiments.cheema_urner.k_robustness import EXPERIMENT, mixtures, shared_modes
 from precall.experiments.experiment import Size
-from precall.experiments.k_robustness import EXPERIMENT, mixtures, shared_modes
 from precall.experiments.running import run_experiment
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from precall.experiments.cheema_urner.local import BREAK_EVEN, EXPERIMENT, PRINTED, expected_share
 from precall.experiments.experiment import Size
-from precall.experiments.local import BREAK_EVEN, EXPERIMENT, PRINTED, expected_share
 from precall.experiments.running import run_experiment
 from precall.truth.closed_forms import expected_cover
 

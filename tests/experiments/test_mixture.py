@@ -1,8 +1,8 @@
 import pytest
 
 from precall.experiments.experiment import Size
-from precall.experiments.mixture import EXPERIMENT, GENERATED, REAL, TRUTH
 from precall.experiments.running import run_experiment
+from precall.experiments.sykes.mixture import EXPERIMENT, GENERATED, REAL, TRUTH
 from precall.truth import true_curve
 
 MODES = ("ipr", "knn", "parzen", "coverage")

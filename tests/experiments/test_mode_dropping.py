@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from precall.experiments.experiment import Measured, Measurements, Size
-from precall.experiments.labelled_modes import FEMALE, FIRST, HALF, SHARED, rectangle
-from precall.experiments.mode_dropping import EXPERIMENT
+from precall.experiments.simon.labelled_modes import FEMALE, FIRST, HALF, SHARED, rectangle
+from precall.experiments.simon.mode_dropping import EXPERIMENT
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import pytest
 from precall.experiments import outlier
 from precall.experiments.experiment import Size
 from precall.experiments.methods import METHODS
-from precall.experiments.outlier import EXPERIMENT, PAIR, SMALLEST_N
 from precall.experiments.running import run_experiment
+from precall.experiments.sykes.outlier import EXPERIMENT, PAIR, SMALLEST_N
 
 OTHERS = METHODS[1:]
 

@@ -7,9 +7,9 @@ import precall
 from precall.experiments.experiment import Size
 from precall.experiments.methods import METHODS
 from precall.experiments.running import run_experiment
-from precall.experiments.shift import EXPERIMENT, SHIFTS, measure
-from precall.experiments.shifted_gaussians import ShiftedGaussians
-from precall.experiments.sykes_grid import TABLE_1
+from precall.experiments.sykes.shift import EXPERIMENT, SHIFTS, measure
+from precall.experiments.sykes.shifted_gaussians import ShiftedGaussians
+from precall.experiments.sykes.sykes_grid import TABLE_1
 
 
 @pytest.fixture(scope="module")

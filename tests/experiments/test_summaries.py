@@ -3,7 +3,7 @@ import pytest
 
 from precall.experiments.experiment import Size
 from precall.experiments.running import run_experiment
-from precall.experiments.summaries import EXPERIMENT, SCENARIOS
+from precall.experiments.sykes.summaries import EXPERIMENT, SCENARIOS
 from precall.truth import true_curve
 
 

@@ -3,8 +3,8 @@ import pytest
 
 from precall.curves.error_rates import ErrorRates, Evidence
 from precall.curves.pr_curve import PRCurve
-from precall.experiments.shifted_gaussians import ShiftedGaussians
-from precall.experiments.sykes_grid import GriddedCurve, SykesGrid
+from precall.experiments.sykes.shifted_gaussians import ShiftedGaussians
+from precall.experiments.sykes.sykes_grid import GriddedCurve, SykesGrid
 
 
 @pytest.fixture

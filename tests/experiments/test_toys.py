@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from precall.experiments.cheema_urner.toy_pairs import TOYS
+from precall.experiments.cheema_urner.toys import EXPERIMENT
 from precall.experiments.experiment import Size
 from precall.experiments.running import run_experiment
-from precall.experiments.toy_pairs import TOYS
-from precall.experiments.toys import EXPERIMENT
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import pytest
 from precall.experiments.experiment import Measured, Measurements, Size
 from precall.experiments.methods import METHODS
 from precall.experiments.running import run_experiment
-from precall.experiments.variability import EXPERIMENT, _mean_and_deviation, cells
+from precall.experiments.sykes.variability import EXPERIMENT, _mean_and_deviation, cells
 
 
 @pytest.fixture(scope="module")

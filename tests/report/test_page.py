@@ -2,16 +2,23 @@
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import precall
-from precall.report.page import Pictures, render_page
+from precall import report
+from precall.report.page import render_page, write_page
 from precall.report.protocols import protocol_differences
-from precall.report.view import score_table, summary_table
+from precall.report.sections import PARTS, SECTIONS
+from precall.report.tables import score_table, summary_table
+from precall.report.thumbnails import as_thumbnails
+from precall.results import page_writer
 
 RNG = np.random.default_rng(0)
 REAL, GENERATED = RNG.normal(0, 1, (300, 5)), RNG.normal(0.6, 1, (250, 5))
@@ -178,11 +185,34 @@ def test_a_page_from_json_is_the_same(result, tmp_path):
 
 def test_pictures_stand_beside_their_nearest(result):
     pixels = {n: RNG.integers(0, 255, (n, 8, 8), dtype=np.uint8) for n in (300, 250)}
-    pictures = Pictures(pixels[300], {"model": pixels[250]})
-    page = render_page({"model": result}, pictures=pictures)
+    page = render_page(
+        {"model": result}, images_real=pixels[300], images_generated={"model": pixels[250]}
+    )
     worst = result.extremes.worst_generated[0]
-    thumbnails = pictures.of("model", result)
-    own = thumbnails["generated"].data_uri(worst.row)
-    nearest = thumbnails["real"].data_uri(worst.nearest)
+    own = as_thumbnails(pixels[250], 250, "generated").data_uri(worst.row)
+    nearest = as_thumbnails(pixels[300], 300, "real").data_uri(worst.nearest)
     assert page.index(own) < page.index(nearest) < page.index(f"row {worst.row}, realism")
     assert f"nearest real sample, row {worst.nearest}" in page
+
+
+def test_every_section_has_its_fragment():
+    folder = Path(report.__file__).parent / "assets" / "sections"
+    names = {section.__name__ for section in (*SECTIONS, *PARTS)}
+    assert {path.stem for path in folder.iterdir()} == names
+
+
+def test_importing_the_report_lets_results_write_pages(result, tmp_path, monkeypatch):
+    monkeypatch.setattr(page_writer, "_registered", [])
+    with pytest.raises(RuntimeError, match=r"^nothing can write pages yet; import precall\.report"):
+        result.to_html(tmp_path / "page.html")
+    page_writer.register_page_writer(write_page)
+    result.to_html(tmp_path / "page.html", title="Again")
+    assert "<h1>Again</h1>" in (tmp_path / "page.html").read_text()
+
+
+def test_the_report_is_cheap_to_import():
+    code = "import sys, precall.report.page; print(*sys.modules, sep='\\n')"
+    modules = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"matplotlib", "jinja2", "plotly", "tabulate", "PIL"} & set(modules)

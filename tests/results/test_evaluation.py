@@ -165,10 +165,10 @@ def test_infinity_is_a_word(result):
             lambda d: d.update(format_version=99),
             "this result has format_version 99; this version of precall reads 4.",
         ),
-        (lambda d: d.pop("curves"), "this is not a result of precall: KeyError('curves')."),
+        (lambda d: d.pop("curves"), "this is not a result of precall: curves is missing."),
         (
             lambda d: d["protocol"].pop("seed"),
-            "this is not a result of precall: KeyError('seed').",
+            "this is not a result of precall: protocol: seed is missing.",
         ),
         (
             lambda d: d["curves"]["knn"]["vertices"].update(fpr=[0.5, 0.1]),
@@ -176,36 +176,39 @@ def test_infinity_is_a_word(result):
         ),
         (
             lambda d: d["curves"]["knn"]["vertices"].update(fpr="abc"),
-            "this is not a result of precall: TypeError('vertices must be lists of numbers').",
+            "this is not a result of precall: curves.knn.vertices.fpr: expected a list, not 'abc'.",
         ),
         (
             lambda d: d.update(warnings="abc"),
-            "this is not a result of precall: TypeError('warnings must be a list of sentences').",
+            "this is not a result of precall: warnings: expected a list, not 'abc'.",
         ),
         (
             lambda d: d.update(scores=5),
-            "this is not a result of precall: "
-            "AttributeError(\"'int' object has no attribute 'items'\").",
+            "this is not a result of precall: scores: expected an object, not 5.",
         ),
         (
             lambda d: d["scores"]["recall"].update(value="much"),
-            "this is not a result of precall: TypeError(\"expected a number, not 'much'\").",
+            "this is not a result of precall: scores.recall.value: expected a number, not 'much'.",
         ),
         (
             lambda d: d["scores"]["recall"].update(k="3"),
-            "this is not a result of precall: TypeError('the k of a score must be an integer').",
+            "this is not a result of precall: scores.recall.k: expected an integer, not '3'.",
+        ),
+        (
+            lambda d: d["scores"]["recall"].update(interval=[0.1]),
+            "this is not a result of precall: scores.recall.interval: expected 2 entries, not 1.",
         ),
         (
             lambda d: d["protocol"].update(k={}),
-            "this is not a result of precall: ValueError('protocol.k must name every curve').",
+            "this is not a result of precall: protocol.k must name every curve.",
         ),
         (
             lambda d: d["protocol"]["k"].update(knn="x"),
-            "this is not a result of precall: TypeError('protocol.k must hold integers').",
+            "this is not a result of precall: protocol.k.knn: expected an integer, not 'x'.",
         ),
         (
             lambda d: d["protocol"].update(n={"a": 1}),
-            "this is not a result of precall: TypeError('n, m, d and seed must be integers').",
+            "this is not a result of precall: protocol.n: expected an integer, not {'a': 1}.",
         ),
     ],
 )

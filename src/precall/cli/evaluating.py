@@ -10,8 +10,9 @@ import click
 from precall.cli import options
 from precall.cli.typed_command import remembering_command
 from precall.estimators import NEIGHBOR_ESTIMATORS
-from precall.evaluation.comparison import Comparison, compare
+from precall.evaluation.compare import compare
 from precall.evaluation.evaluate import evaluate
+from precall.results.comparison import Comparison
 from precall.results.evaluation import Evaluation
 from precall.scores.conventions import CONVENTIONS
 

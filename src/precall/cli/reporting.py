@@ -5,14 +5,12 @@ from pathlib import Path
 import click
 
 from precall.cli.options import named_files
-from precall.evaluation.comparison import Comparison, Difference
-from precall.report.page import Pictures, write_page
+from precall.report.page import write_page
 from precall.report.protocols import protocol_differences
+from precall.results.comparison import Comparison, Difference
 from precall.results.evaluation import Evaluation
-from precall.results.json_format import parse
+from precall.results.json_document import read_document
 from precall.runtime.output_files import check_target
-
-__all__ = ["report_command"]
 
 
 @click.command("report")
@@ -59,8 +57,14 @@ def report_command(
     found, differences = _read(files)
     folders = _named_folders(images_generated, found)
     check_target(out, [*folders.values(), *([images_real] if images_real else [])])
-    pictures = Pictures(images_real, dict(folders))
-    write_page(out, found, title=title, differences=differences, pictures=pictures)
+    write_page(
+        out,
+        found,
+        title=title,
+        differences=differences,
+        images_real=images_real,
+        images_generated=folders,
+    )
     for sentence in protocol_differences(found):
         click.echo(f"warning: {sentence}", err=True)
     click.echo(f"report: {out}")
@@ -85,7 +89,7 @@ def _read(files: dict[str, Path]) -> tuple[dict[str, Evaluation], tuple[Differen
     found: dict[str, Evaluation] = {}
     differences: tuple[Difference, ...] = ()
     for name, path in files.items():
-        if "results" not in parse(path):
+        if "results" not in read_document(path):
             models = {name: Evaluation.from_json(path)}
         else:
             comparison = Comparison.from_json(path)

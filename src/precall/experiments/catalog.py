@@ -1,22 +1,19 @@
 """All experiments, in the order of the papers."""
 
-from precall.experiments import (
+from precall.experiments import demo_scenarios
+from precall.experiments.cheema_urner import cubes, k_robustness, local, toys
+from precall.experiments.experiment import Experiment
+from precall.experiments.simon import mode_dropping
+from precall.experiments.sykes import (
     consistency,
-    cubes,
-    demo_scenarios,
     dimension,
     equal,
-    k_robustness,
-    local,
     mixture,
-    mode_dropping,
     outlier,
     shift,
     summaries,
-    toys,
     variability,
 )
-from precall.experiments.experiment import Experiment
 
 _SYKES = (shift, mixture, outlier, dimension, equal, variability, consistency, summaries)
 _CHEEMA = (toys, cubes, k_robustness, local)

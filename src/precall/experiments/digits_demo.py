@@ -9,19 +9,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from precall.curves.summaries import CURVE_SUMMARIES
 from precall.errors import PrecallWarning
-from precall.evaluation.comparison import Comparison, compare
+from precall.evaluation.compare import compare
+from precall.results.comparison import Comparison
 from precall.results.evaluation import Evaluation
+from precall.results.tables import Table
 from precall.runtime.output_files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Demo", "digit_generators", "run_demo"]
-
 Images = NDArray[np.float32]  # (n, 64): 8 × 8 pixels from 0 to 16
 
-_CURVE = "coverage"  # the paper's recommendation (000 §6)
+_CURVE = "coverage"  # recommended by Sykes et al. 2024 §6
+_SUMMARIES = [
+    CURVE_SUMMARIES[key] for key in ("f_1_8", "f_8", "median_precision", "median_recall", "area")
+]
 _SIDE = 8
 
 
@@ -45,24 +49,12 @@ class Demo:
         return next(iter(self.results.values())).protocol.n
 
     def __str__(self) -> str:
-        from tabulate import tabulate
-
-        rows = []
-        for name, result in self.results.items():
-            curve = result.curves[_CURVE]
-            median = curve.median()
-            values = (curve.f_score(1 / 8), curve.f_score(8), *median, curve.area)
-            rows.append([name, *(f"{value:.3f}" for value in values)])
-        headings = [
-            "generator",
-            "precision\n(F 1/8)",
-            "recall\n(F 8)",
-            "median\nprecision",
-            "median\nrecall",
-            "area",
+        rows = [
+            [name, *(f"{summary.of(result.curves[_CURVE]):.3f}" for summary in _SUMMARIES)]
+            for name, result in self.results.items()
         ]
-        align = ["left"] + ["right"] * 5
-        return tabulate(rows, headings, "simple", colalign=align, disable_numparse=True)
+        headings = ["generator", *(summary.heading for summary in _SUMMARIES)]
+        return Table(f"{_CURVE} curves", headings, rows).to_text()
 
 
 def digit_generators(seed: int = 0) -> tuple[Images, dict[str, Images]]:

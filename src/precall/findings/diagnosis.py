@@ -1,13 +1,12 @@
 """What is wrong with a model, in words."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from precall.curves.pr_curve import PRCurve, PrecisionRecall
 from precall.findings.modes import Mode
+from precall.findings.samples import Extreme, Extremes
 from precall.uncertainty.bands import CurveBand
-
-__all__ = ["Findings", "corner", "diagnose"]
 
 _CLEAR = 0.02  # share of mass below which nothing is said to be missing
 _WIDE = 0.1
@@ -15,6 +14,7 @@ _HIGH, _LOW = 0.9, 0.8  # precision and recall
 _WEIGHT = 8.0  # of F_8 and F_{1/8}
 _TINY = 1e-12
 _MOST_MODES = 8
+_MOST_ROWS = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,8 +27,7 @@ class Findings:
     modes: Sequence[Mode]
     n: int
     m: int
-    worst_generated: Sequence[int] = ()  # rows
-    least_covered_real: Sequence[int] = ()  # rows
+    extremes: Extremes = field(default_factory=Extremes)
 
     def half_width(self, summary: str) -> float | None:
         """Of the tightest curve, which the best one mostly consists of."""
@@ -42,8 +41,8 @@ class Findings:
 def diagnose(findings: Findings) -> list[str]:
     """Return sentences: what is invented, what is dropped, what is re-weighted, and which modes.
 
-    Read off the best curve at F_{1/8}, F_8 and the PR median (000 §5.1): never at the extremes α_∞
-    and β_0, which a single outlier can move to 1; see :func:`corner`.
+    Read off the best curve at F_{1/8}, F_8 and the PR median (Sykes et al. 2024 §5.1): never at the
+    extremes α_∞ and β_0, which a single outlier can move to 1; see :func:`corner`.
     """
     curve = findings.best_curve
     if curve is None:
@@ -55,8 +54,8 @@ def diagnose(findings: Findings) -> list[str]:
         _mass("real is never generated", 1 - recall, findings.half_width("f_8")),
         _reweighting(curve, precision, recall),
         *_modes(findings.modes),
-        *_rows("least realistic generated", findings.worst_generated),
-        *_rows("least covered real", findings.least_covered_real),
+        *_rows("least realistic generated", findings.extremes.worst_generated),
+        *_rows("least covered real", findings.extremes.least_covered_real),
         *_hedges(findings),
     ]
 
@@ -76,7 +75,7 @@ def corner(curve: PRCurve) -> PrecisionRecall:
 
 
 def _overall(precision: float, recall: float, overlap: float) -> str:
-    """The quadrant of 004."""
+    """The quadrant of the tutorial."""
     if min(precision, recall) >= _HIGH:
         if overlap >= _HIGH:
             return "The two distributions are hard to tell apart."
@@ -108,8 +107,7 @@ def _mass(what: str, share: float, half: float | None) -> str:
 def _reweighting(curve: PRCurve, precision: float, recall: float) -> str:
     """What total variation is left after dropped and invented mass."""
     median = curve.median()
-    missing = max(1 - precision, 1 - recall)
-    moved = max(0.0, curve.total_variation - missing)
+    moved = curve.total_variation - max(1 - precision, 1 - recall)
     if moved < 0.05:
         return "Little is re-weighted beyond that."
     return (
@@ -120,9 +118,7 @@ def _reweighting(curve: PRCurve, precision: float, recall: float) -> str:
 
 def _modes(modes: Sequence[Mode]) -> list[str]:
     different = [mode for mode in modes if mode.finding != "as it should be"]
-    if not modes:
-        return []
-    if not different:
+    if not different and modes:
         return [f"None of {len(modes)} modes is produced too often or too rarely."]
     sentences = [
         f"A mode with {_share(mode.real_mass, mode.real_interval)} of real and "
@@ -130,17 +126,16 @@ def _modes(modes: Sequence[Mode]) -> list[str]:
         for mode in different[:_MOST_MODES]
     ]
     if len(different) > _MOST_MODES:
-        sentences.append(
-            f"So are {len(different) - _MOST_MODES} smaller modes, one way or another."
-        )
+        n_left = len(different) - _MOST_MODES
+        sentences.append(f"So are {n_left} smaller modes, one way or another.")
     if any(mode.finding == "dropped" for mode in different):
         sentences.append("Where a mode is dropped the others must be produced more often.")
     return sentences
 
 
-def _rows(what: str, rows: Sequence[int]) -> list[str]:
-    listed = ", ".join(str(row) for row in rows)
-    return [f"Look at the {what} samples: rows {listed}."] if rows else []
+def _rows(what: str, samples: Sequence[Extreme]) -> list[str]:
+    listed = ", ".join(str(sample.row) for sample in samples[:_MOST_ROWS])
+    return [f"Look at the {what} samples: rows {listed}."] if samples else []
 
 
 def _share(mass: float, interval: tuple[float, float]) -> str:
@@ -151,7 +146,5 @@ def _hedges(findings: Findings) -> list[str]:
     widths = [findings.half_width(name) or 0.0 for name in ("f_1_8", "f_8")]
     if max(widths) <= _WIDE:
         return []
-    return [
-        f"With {findings.n} real and {findings.m} generated samples all of this is uncertain; take "
-        "more."
-    ]
+    sizes = f"{findings.n} real and {findings.m} generated samples"
+    return [f"With {sizes} all of this is uncertain; take more."]

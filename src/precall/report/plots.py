@@ -3,42 +3,42 @@
 Every function draws on given axes, or on new ones, and returns them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from precall.curves.display import PRECISION_LABEL, RECALL_LABEL
 from precall.curves.pr_curve import Curve, PRCurve
 from precall.data.feature_sets import FeatureSet, check_same_features
 from precall.errors import InputError
 from precall.findings.modes import Mode
 from precall.findings.samples import Samples
+from precall.report.charts import band_outline
 from precall.results.evaluation import Evaluation
-from precall.scores import Score
+from precall.results.tables import scores_by_name
 from precall.uncertainty.bands import CurveBand
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "plot_curves",
-    "plot_k_sensitivity",
-    "plot_map",
-    "plot_modes",
-    "plot_quadrants",
-    "plot_realism",
-    "plot_scores",
-]
-
 # Okabe & Ito: told apart by the colour-blind, and by their lightness in print.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#f0e442")
 REAL, GENERATED = COLORS[0], COLORS[1]
-PRECISION_MEANS = "precision: how much of generated is realistic"
-RECALL_MEANS = "recall: how much of real is covered"
-_N_ANGLES = 181
-_FIRST_ANGLE = 0.06
+PRECISION_MEANS, RECALL_MEANS = PRECISION_LABEL, RECALL_LABEL
+_BARS: dict[str, Any] = {"ecolor": "0.2", "capsize": 2}
+_LEGEND_ABOVE: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2}
 _MOST_ON_MAP = 4000
+_SIDES_OF_MAP = (
+    ("real", REAL, "covered", "never generated"),
+    ("generated", GENERATED, "realistic", "unrealistic"),
+)
+_AXES_OF_MAP = {
+    "pca": ("first principal component of both sets", "second principal component"),
+    "umap": ("UMAP of both sets, first coordinate", "second coordinate"),
+}
 
 
 def plot_curves(
@@ -60,40 +60,24 @@ def plot_curves(
         A known true curve, drawn dashed.
     """
     ax = _axes(ax, (4.8, 4.8))
-    lines: dict[str, PRCurve] = {}
-    bands: dict[str, CurveBand] = {}
+    lines: dict[str, tuple[PRCurve | None, CurveBand | None]]
     if isinstance(result, Evaluation):
-        lines, bands = dict(result.curves), dict(result.bands)
+        lines = {name: (line, result.bands.get(name)) for name, line in result.curves.items()}
+    elif curve is None:
+        lines = {name: (one.best_curve, None) for name, one in result.items()}
     else:
-        for name, one in result.items():
-            chosen = one.best_curve if curve is None else one.curves.get(curve)
-            if chosen is None:
-                raise InputError(f"model {name!r} has no {curve or 'best'} curve.")
-            lines[name] = chosen
-            if curve is not None and curve in one.bands:
-                bands[name] = one.bands[curve]
-    for (name, line), color in zip(lines.items(), _colors(len(lines)), strict=True):
+        lines = {name: (r.curves.get(curve), r.bands.get(curve)) for name, r in result.items()}
+    for (name, (line, band)), color in zip(lines.items(), cycle(COLORS), strict=False):
+        if line is None:
+            raise InputError(f"model {name!r} has no {curve or 'best'} curve.")
         line.plot(ax, label=name, color=color, lw=1.8)
-        if name in bands:
-            _draw_band(ax, bands[name], color)
+        if band is not None:
+            precision, recall = band_outline(band, n_angles=181)
+            ax.fill(recall, precision, color=color, alpha=0.15, lw=0)
     if truth is not None:
         truth.plot(ax, label="truth", color="black", ls="--", lw=1.2)
-    ax.set_xlabel(RECALL_MEANS)
-    ax.set_ylabel(PRECISION_MEANS)
     ax.legend(loc="lower left", frameon=False)
     return ax
-
-
-def _draw_band(ax: "Axes", band: CurveBand, color: str) -> None:
-    """Shade the pointwise band: each end of it along its ray α = λβ.
-
-    Not at the very ends of the curve, which a few samples decide.
-    """
-    lam = np.tan(np.linspace(_FIRST_ANGLE, np.pi / 2 - _FIRST_ANGLE, _N_ANGLES))
-    low, high = band.at(lam)
-    x = np.concatenate([low / lam, (high / lam)[::-1]])
-    y = np.concatenate([low, high[::-1]])
-    ax.fill(np.clip(x, 0, 1), np.clip(y, 0, 1), color=color, alpha=0.15, lw=0)
 
 
 def plot_quadrants(
@@ -103,7 +87,7 @@ def plot_quadrants(
     precision: str = "precision",
     recall: str = "recall",
 ) -> "Axes":
-    """Place models by precision and recall: good, collapsed, noisy or poor (004).
+    """Place models by precision and recall: good, collapsed, noisy or poor (the tutorial).
 
     Parameters
     ----------
@@ -121,15 +105,15 @@ def plot_quadrants(
         ax.text(x, y, word, ha="center", va="center", color="0.6", fontsize=10)
     ax.axhline(0.5, color="0.8", lw=0.8)
     ax.axvline(0.5, color="0.8", lw=0.8)
-    for (name, result), color in zip(results.items(), _colors(len(results)), strict=True):
-        scores = [_score(result, key) for key in (recall, precision)]
-        x, y = (score.value for score in scores)
-        sides = [_errors(score) for score in scores]
-        xerr, yerr = (None if side is None else np.reshape(side, (2, 1)) for side in sides)
+    for (name, result), color in zip(results.items(), cycle(COLORS), strict=False):
+        for key in (recall, precision):
+            if key not in result.scores:
+                raise InputError(f"score {key!r} was not computed.")
+        place = [result.scores[key] for key in (recall, precision)]
+        xerr, yerr = (_error_bars([score.value], [score.interval]) for score in place)
+        x, y = (score.value for score in place)
         ax.errorbar(x, y, xerr=xerr, yerr=yerr, fmt="o", color=color, label=name)
-    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    ax.set_xlabel(RECALL_MEANS)
-    ax.set_ylabel(PRECISION_MEANS)
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel=RECALL_MEANS, ylabel=PRECISION_MEANS)
     ax.legend(loc="best", frameon=False)
     return ax
 
@@ -137,26 +121,22 @@ def plot_quadrants(
 def plot_k_sensitivity(result: Evaluation, ax: "Axes | None" = None) -> "Axes":
     """Draw scores that were computed at several k against k, dashed what P = Q would give."""
     ax = _axes(ax, (5.6, 4.0))
-    by_name: dict[str, list[Score]] = {}
-    for name, score in result.scores.items():
-        if score.k is not None:
-            by_name.setdefault(name.removesuffix(f"_k{score.k}"), []).append(score)
+    by_name = scores_by_name(result.scores)
     several = {name: scores for name, scores in by_name.items() if len(scores) > 1}
     if not several:
         raise InputError("no score was computed at several k; evaluate with score_k=[1, 3, 5, 10].")
-    for (name, scores), color in zip(several.items(), _colors(len(several)), strict=True):
-        ordered = sorted(scores, key=lambda score: score.k or 0)
-        ks = [score.k or 0 for score in ordered]
+    for (name, scores), color in zip(several.items(), cycle(COLORS), strict=False):
+        ks = sorted(k or 0 for k in scores)
+        ordered = [scores[k] for k in ks]
         ax.plot(ks, [score.value for score in ordered], "o-", color=color, label=name, ms=4)
         expected = [s.expected_if_equal for s in ordered if s.expected_if_equal is not None]
         if len(expected) == len(ks):
             ax.plot(ks, expected, ls="--", lw=1, color=color)
     ax.set_xscale("log")
-    ax.set_xticks(sorted({k for scores in several.values() for k in (s.k for s in scores) if k}))
+    ax.set_xticks(sorted({k or 0 for scores in several.values() for k in scores}))
     ax.xaxis.set_major_formatter("{x:.0f}")
     ax.minorticks_off()
-    ax.set_xlabel("k: number of neighbours")
-    ax.set_ylabel("score (dashed: if P = Q)")
+    ax.set(xlabel="k: number of neighbours", ylabel="score (dashed: if P = Q)")
     ax.legend(frameon=False, fontsize=8)
     return ax
 
@@ -169,28 +149,22 @@ def plot_scores(result: Evaluation, ax: "Axes | None" = None) -> "Axes":
     ax = _axes(ax, (5.6, 0.6 + 0.42 * len(shares)))
     places = np.arange(len(shares))[::-1]
     values = [score.value for score in shares.values()]
-    errors = np.array([_errors(score) or (0.0, 0.0) for score in shares.values()]).T.reshape(2, -1)
-    ax.barh(places, values, xerr=errors, color=COLORS[5], height=0.6, ecolor="0.2", capsize=2)
+    errors = _error_bars(values, [score.interval for score in shares.values()])
+    ax.barh(places, values, 0.6, xerr=errors, color=COLORS[5], **_BARS)
     for place, score in zip(places, shares.values(), strict=True):
-        if score.expected_if_equal is not None:
-            _mark(ax, score.expected_if_equal, place, "black", "if P = Q")
+        marks = [("if P = Q", "black", score.expected_if_equal)]
         if score.ceiling is not None:
-            _mark(ax, score.ceiling.perfect, place, COLORS[1], "real against real")
+            marks.append(("real against real", GENERATED, score.ceiling.perfect))
+        for label, color, x in marks:
+            if x is not None:
+                ax.plot([x, x], [place - 0.38, place + 0.38], color=color, lw=2, label=label)
     ax.set_yticks(places, list(shares))
-    ax.set_xlim(0, max(1.0, *ax.get_xlim()))
-    ax.set_xlabel("score")
+    ax.set(xlim=(0, max(1.0, *ax.get_xlim())), xlabel="score")
     handles, labels = ax.get_legend_handles_labels()
     unique = dict(zip(labels, handles, strict=True))
     if unique:
-        ax.legend(
-            list(unique.values()), list(unique), frameon=False, fontsize=8, loc="lower left",
-            bbox_to_anchor=(0, 1), ncols=2,
-        )  # fmt: skip
+        ax.legend(unique.values(), unique, fontsize=8, frameon=False, **_LEGEND_ABOVE)
     return ax
-
-
-def _mark(ax: "Axes", x: float, place: float, color: str, label: str) -> None:
-    ax.plot([x, x], [place - 0.38, place + 0.38], color=color, lw=2, label=label)
 
 
 def plot_realism(samples: Samples, ax: "Axes | None" = None) -> "Axes":
@@ -205,8 +179,8 @@ def plot_realism(samples: Samples, ax: "Axes | None" = None) -> "Axes":
     ax.axvline(1, color="black", lw=1, ls="--")
     ax.set_xscale("log", base=2)
     ax.xaxis.set_major_formatter("{x:g}")
-    ax.set_xlabel("realism: radius of the real ball that reaches farthest, over the distance")
-    ax.set_ylabel("generated samples")
+    words = "realism: radius of the real ball that reaches farthest, over the distance"
+    ax.set(xlabel=words, ylabel="generated samples")
     return ax
 
 
@@ -218,18 +192,13 @@ def plot_modes(modes: Sequence[Mode], ax: "Axes | None" = None) -> "Axes":
     places = np.arange(len(modes))[::-1]
     for role, color, shift in (("real", REAL, 0.2), ("generated", GENERATED, -0.2)):
         masses = np.array([getattr(mode, f"{role}_mass") for mode in modes])
-        ends = np.array([getattr(mode, f"{role}_interval") for mode in modes])
-        errors = np.maximum(np.stack([masses - ends[:, 0], ends[:, 1] - masses]), 0)
-        ax.barh(
-            places + shift, 100 * masses, height=0.38, color=color, label=role,
-            xerr=100 * errors, ecolor="0.2", capsize=2,
-        )  # fmt: skip
-    names = [f"{i + 1}: {mode.finding}" for i, mode in enumerate(modes)]
-    ax.set_yticks(places, names)
+        errors = 100 * _error_bars(masses, [getattr(mode, f"{role}_interval") for mode in modes])
+        ax.barh(places + shift, 100 * masses, 0.38, xerr=errors, color=color, label=role, **_BARS)
+    ax.set_yticks(places, [f"{i + 1}: {mode.finding}" for i, mode in enumerate(modes)])
     for tick, mode in zip(ax.get_yticklabels(), modes, strict=True):
         tick.set_fontweight("normal" if mode.finding == "as it should be" else "bold")
     ax.set_xlabel("share of samples in the mode, %")
-    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+    ax.legend(frameon=False, **_LEGEND_ABOVE)
     return ax
 
 
@@ -262,30 +231,18 @@ def plot_map(
     chosen_rows = [rng.permutation(len(part))[:_MOST_ON_MAP] for part in rows]
     drawn = [part[chosen] for part, chosen in zip(rows, chosen_rows, strict=True)]
     places = (_principal_plane if method == "pca" else _neighbor_plane)(np.concatenate(drawn))
-    for points, role, color, missing in zip(
-        np.split(places, [len(drawn[0])]),
-        ("real", "generated"),
-        (REAL, GENERATED),
-        [of[chosen] for of, chosen in zip(_missing(samples, rows), chosen_rows, strict=True)],
-        strict=True,
+    missing = [of[chosen] for of, chosen in zip(_missing(samples, rows), chosen_rows, strict=True)]
+    for points, is_missing, side in zip(
+        np.split(places, [len(drawn[0])]), missing, _SIDES_OF_MAP, strict=True
     ):
-        for flag, marker, alpha, word in (
-            (False, ".", 0.35, {"real": "covered", "generated": "realistic"}[role]),
-            (True, "x", 0.9, {"real": "never generated", "generated": "unrealistic"}[role]),
-        ):
-            if (missing == flag).any():
-                label = f"{role}, {word}" if samples is not None else role
-                x, y = points[missing == flag].T
-                ax.scatter(
-                    x, y, s=14, marker=marker, c=color, alpha=alpha, lw=0.7,
-                    label=label,
-                )  # fmt: skip
-    names = {
-        "pca": ("first principal component of both sets", "second principal component"),
-        "umap": ("UMAP of both sets, first coordinate", "second coordinate"),
-    }
-    ax.set_xlabel(names[method][0])
-    ax.set_ylabel(names[method][1])
+        role, color, *words = side
+        for flag, marker, alpha, word in zip((False, True), ".x", (0.35, 0.9), words, strict=True):
+            if (is_missing == flag).any():
+                x, y = points[is_missing == flag].T
+                label = role if samples is None else f"{role}, {word}"
+                ax.scatter(x, y, s=14, marker=marker, c=color, alpha=alpha, lw=0.7, label=label)
+    xlabel, ylabel = _AXES_OF_MAP[method]
+    ax.set(xlabel=xlabel, ylabel=ylabel)
     ax.legend(frameon=False, fontsize=8, markerscale=1.5)
     return ax
 
@@ -316,13 +273,10 @@ def _missing(samples: Samples | None, rows: Sequence[NDArray[Any]]) -> list[NDAr
     found = []
     tables = (samples.real, "generated_in_ball_k"), (samples.generated, "real_balls_k")
     for table, prefix in tables:
-        columns = sorted(
-            (name for name in table.columns if name.startswith(prefix)),
-            key=lambda name: int(name.removeprefix(prefix)),
-        )
-        if not columns:
+        ks = [int(name.removeprefix(prefix)) for name in table.columns if name.startswith(prefix)]
+        if not ks:
             raise InputError("samples do not tell who is covered; evaluate with coverage.")
-        found.append(np.asarray(table[columns[-1]]) == 0)
+        found.append(np.asarray(table[f"{prefix}{max(ks)}"]) == 0)
     return found
 
 
@@ -335,19 +289,10 @@ def _axes(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
     return ax
 
 
-def _colors(n: int) -> list[str]:
-    return [COLORS[i % len(COLORS)] for i in range(n)]
-
-
-def _score(result: Evaluation, name: str) -> Score:
-    if name not in result.scores:
-        raise InputError(f"score {name!r} was not computed.")
-    return result.scores[name]
-
-
-def _errors(score: Score) -> tuple[float, float] | None:
-    """Lengths of an error bar to either side."""
-    if score.interval is None:
-        return None
-    low, high = score.interval
-    return max(score.value - low, 0.0), max(high - score.value, 0.0)
+def _error_bars(
+    values: Sequence[float] | NDArray[np.float64], intervals: Iterable[tuple[float, float] | None]
+) -> NDArray[np.float64]:
+    """Lengths to either side (2, n), none where there is no interval."""
+    pairs = zip(values, intervals, strict=True)
+    low, high = np.transpose([(value, value) if ends is None else ends for value, ends in pairs])
+    return np.maximum([values - low, high - values], 0.0)

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 
 from precall.results.evaluation import Evaluation
 
-__all__ = ["protocol_differences"]
-
 _MATTERS: dict[str, Callable[[Evaluation], object]] = {
     "the number of real samples": lambda result: result.protocol.n,
     "the number of generated samples": lambda result: result.protocol.m,

@@ -15,8 +15,6 @@ from precall.errors import InputError
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["Thumbnails", "as_thumbnails"]
-
 _SIDE = 96  # pixels, at most
 _ENDINGS = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm"}
 # None that calls other programs, whatever a file says it is.
@@ -142,9 +140,6 @@ def _encoded(image: "Image") -> str:
     is_small = max(image.size) <= _SIDE // 2
     image.thumbnail((_SIDE, _SIDE))
     buffer = io.BytesIO()
-    if is_small:
-        image.save(buffer, "PNG")
-    else:
-        image.save(buffer, "JPEG", quality=80)
     kind = "png" if is_small else "jpeg"
+    image.save(buffer, kind, quality=80)
     return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode()}"

@@ -1,50 +1,58 @@
-"""From the objects of a result to the entries of its JSON document, and back.
+"""From results to their JSON documents, and back.
 
-What is read is checked: a forged or damaged document is refused, not half understood.
+Entries are read by the annotations of what they stand for, and checked: a forged or damaged
+document is refused, not half understood.
 """
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import cache, partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
 
 from precall.curves.pr_curve import PRCurve
+from precall.curves.summaries import CURVE_SUMMARIES, SUMMARIES
 from precall.errors import InputError
-from precall.findings.modes import FINDINGS, Mode
-from precall.findings.samples import Extreme, Extremes
-from precall.scores import Ceiling, Score
-from precall.uncertainty.bands import SUMMARIES, CurveBand
-from precall.uncertainty.two_sample import TwoSampleTest
+from precall.runtime.output_files import write_text
+from precall.uncertainty.bands import CurveBand
 
-__all__ = [
-    "as_text",
-    "describe_curve",
-    "parse",
-    "read_band",
-    "read_curve",
-    "read_extremes",
-    "read_finite",
-    "read_mode",
-    "read_number",
-    "read_score",
-    "read_test",
-]
+if TYPE_CHECKING:
+    from precall.results.evaluation import Evaluation
 
-
+_FORMAT_VERSION = 4
 _MOST_SAMPLES = 10**12
+_annotations = cache(get_type_hints)
 
 
-def as_text(document: Mapping[str, Any]) -> str:
-    """Write a document as JSON; infinities become the string "inf"."""
-    return json.dumps(_without_infinities(document), indent=2, allow_nan=False) + "\n"
+class EntryError(ValueError):
+    """An entry of a document is not what it should be."""
+
+    def __init__(self, reason: str, *path: str) -> None:
+        super().__init__(f"{'.'.join(path)}: {reason}" if path else reason)
+        self.reason, self.path = reason, path
 
 
-def parse(source: str | PathLike[str]) -> dict[str, Any]:
+def versioned(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document of this version of the format."""
+    return {"format_version": _FORMAT_VERSION, **entry}
+
+
+def write_document(entry: Mapping[str, Any], path: str | PathLike[str] | None) -> str:
+    """Return a document as JSON, infinities as the string "inf"; write it if a path is given."""
+    text = json.dumps(_without_infinities(versioned(entry)), indent=2, allow_nan=False) + "\n"
+    if path is not None:
+        write_text(Path(path), text)
+    return text
+
+
+def read_document(source: str | PathLike[str]) -> dict[str, Any]:
     """Read a JSON object from a text or from the path of a file."""
     if isinstance(source, str) and source.lstrip().startswith("{"):
         text = source
@@ -62,152 +70,147 @@ def parse(source: str | PathLike[str]) -> dict[str, Any]:
     return document
 
 
-def describe_curve(curve: PRCurve) -> dict[str, Any]:
-    """Everything about one curve, in the order and under the names of the JSON format."""
-    median = curve.median()
+@contextmanager
+def refusing(document: Mapping[str, Any], kind: str) -> Iterator[None]:
+    """Refuse a document of another version, and one that turns out not to be of this kind."""
+    version = document.get("format_version")
+    if version not in (None, _FORMAT_VERSION):
+        raise InputError(
+            f"this {kind} has format_version {version!r:.40}; this version of precall reads "
+            f"{_FORMAT_VERSION}."
+        )
+    try:
+        if version is None:
+            raise EntryError("format_version is missing")
+        yield
+    except InputError:
+        raise
+    except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
+        raise InputError(f"this is not a {kind} of precall: {error!s:.200}.") from error
+
+
+def evaluation_entry(result: "Evaluation") -> dict[str, Any]:
+    """Everything about a result that is kept."""
+    how = {name: {"k": k, "split": result.protocol.split} for name, k in result.protocol.k.items()}
     return {
-        "vertices": {"fpr": curve.fpr.tolist(), "fnr": curve.fnr.tolist()},
-        "max_precision": curve.max_precision,
-        "max_recall": curve.max_recall,
-        "f_8": curve.f_score(8),
-        "f_1_8": curve.f_score(1 / 8),
-        "f_1": curve.f_score(1),
-        "median_precision": median.precision,
-        "median_recall": median.recall,
-        "area": curve.area,
-        "total_variation": curve.total_variation,
-        "jensen_shannon": curve.jensen_shannon,
-        "hellinger": curve.hellinger,
+        "protocol": asdict(result.protocol),
+        "confidence": result.confidence,
+        "modes": [asdict(mode) for mode in result.modes],
+        "extremes": asdict(result.extremes),
+        "warnings": list(result.warnings),
+        "scores": {name: asdict(score) for name, score in result.scores.items()},
+        "curves": {name: how[name] | _curve_entry(c) for name, c in result.curves.items()},
+        "bands": {name: band.document() for name, band in result.bands.items()},
+        "best_curve": None if result.best_curve is None else _curve_entry(result.best_curve),
+        "tests": {name: asdict(test) for name, test in result.tests.items()},
+        "class_shares": {label: asdict(share) for label, share in result.class_shares.items()},
+        "classes": {label: evaluation_entry(part) for label, part in result.classes.items()},
     }
 
 
-def read_curve(entry: Any) -> PRCurve:
-    """Read a curve."""
-    vertices = entry["vertices"]
-    return PRCurve(_numbers(vertices["fpr"]), _numbers(vertices["fnr"]))
+def check_evaluation(result: "Evaluation") -> None:
+    """Check what annotations cannot say: that parts fit together."""
+    if result.protocol.k.keys() != result.curves.keys():
+        raise EntryError("protocol.k must name every curve")
+    if not result.bands.keys() <= result.curves.keys():
+        raise EntryError("bands must be of curves that are there")
+    worst, missed = result.extremes.worst_generated, result.extremes.least_covered_real
+    real = [sample.row for sample in missed] + [sample.nearest for sample in worst]
+    generated = [sample.row for sample in worst] + [sample.nearest for sample in missed]
+    for mode in result.modes:
+        real += mode.nearest_real
+        generated += mode.nearest_generated
+        shares = mode.real_mass, mode.generated_mass, *mode.real_interval, *mode.generated_interval
+        if not all(0 <= share <= 1 for share in (*shares, mode.p_value)):
+            raise EntryError("shares of a mode must lie between 0 and 1")
+    for rows, n in ((real, result.protocol.n), (generated, result.protocol.m)):
+        if not all(0 <= row < n for row in rows):
+            raise EntryError("a row of a sample is out of range")
 
 
-def read_band(entry: Any) -> CurveBand:
-    """Read a band."""
-    n, m = entry["n_evaluated"], entry["m_evaluated"]
-    if not all(type(size) is int and 1 <= size <= _MOST_SAMPLES for size in (n, m)):
-        raise TypeError("a band has evaluated samples of both classes")
-    if not entry["splits"] or entry["summaries"].keys() != SUMMARIES.keys():
-        raise TypeError("a band is of one or more splits, and has an interval of every summary")
-    confidence = _share(entry["confidence"])
-    if not 0 < confidence < 1:
-        raise TypeError("confidence lies between 0 and 1")
-    return CurveBand(
-        tuple(PRCurve(_numbers(v["fpr"]), _numbers(v["fnr"])) for v in entry["splits"]),
-        n,
-        m,
-        confidence,
-        read_finite(entry["simultaneous_z"]),
-        {
-            name: (read_finite(low), read_finite(high))
-            for name, (low, high) in entry["summaries"].items()
-        },
-    )
+def read_fields(kind: type, entry: Any, without: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Read all fields of a dataclass but some; entries beside them are passed over."""
+    hints = {name: hint for name, hint in _annotations(kind).items() if name not in without}
+    if missing := [name for name in hints if name not in _expect(dict, entry)]:
+        raise EntryError(f"{missing[0]} is missing")
+    return {name: _read_at(name, hint, entry[name]) for name, hint in hints.items()}
 
 
-def read_test(entry: Any) -> TwoSampleTest:
-    """Read a two-sample test."""
-    method, n = entry["method"], entry["n_permutations"]
-    if method not in ("binomial", "permutation") or not (n is None or type(n) is int):
-        raise TypeError("a test is binomial, or of a number of permutations")
-    return TwoSampleTest(_required(entry["accuracy"]), _required(entry["p_value"]), method, n)
+def _read(kind: Any, entry: Any) -> Any:
+    """Read an entry of a kind that an annotation names."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if kind in _READERS:
+        return _READERS[kind](entry)
+    if origin in (UnionType, Union):  # with None
+        return None if entry is None else _read(parts[0], entry)
+    if origin is Literal:
+        if entry not in parts:
+            raise EntryError(f"expected one of {', '.join(parts)}, not {entry!r:.40}")
+        return entry
+    if origin is tuple:
+        if ... not in parts and len(_expect(list, entry)) != len(parts):
+            raise EntryError(f"expected {len(parts)} entries, not {len(entry)}")
+        items = enumerate(_expect(list, entry))
+        return tuple(_read_at(str(i), parts[0], item) for i, item in items)
+    if origin is Mapping:
+        items = _expect(dict, entry).items()
+        return {name: _read_at(name, parts[1], item) for name, item in items}
+    return kind.of_entry(entry) if hasattr(kind, "of_entry") else kind(**read_fields(kind, entry))
 
 
-def read_score(entry: Any) -> Score:
-    """Read a score."""
-    interval = entry["interval"]
-    k = entry["k"]
-    if not (k is None or type(k) is int):
-        raise TypeError("the k of a score must be an integer")
-    return Score(
-        _required(entry["value"]),
-        k,
-        read_number(entry["expected_if_equal"]),
-        None if interval is None else (_required(interval[0]), _required(interval[1])),
-        read_number(entry["standard_deviation"]),
-        _ceiling(entry["ceiling"]),
-    )
+def _read_at(name: str, kind: Any, entry: Any) -> Any:
+    try:
+        return _read(kind, entry)
+    except EntryError as error:
+        raise EntryError(error.reason, name, *error.path) from None
 
 
-def _ceiling(entry: Any) -> Ceiling | None:
-    if entry is None:
-        return None
-    if type(entry["n"]) is not int or type(entry["m"]) is not int:
-        raise TypeError("sizes of a ceiling must be integers")
-    return Ceiling(
-        _required(entry["perfect"]), _required(entry["generated"]), entry["n"], entry["m"]
-    )
+def _expect(kind: type, entry: Any) -> Any:
+    if type(entry) is not kind:
+        names = {dict: "an object", list: "a list", str: "text", int: "an integer"}
+        raise EntryError(f"expected {names[kind]}, not {entry!r:.40}")
+    return entry
 
 
-def read_mode(entry: Any) -> Mode:
-    """Read a mode."""
-    if entry["finding"] not in FINDINGS:
-        raise TypeError(f"a mode is one of {', '.join(FINDINGS)}")
-    pairs = {
-        name: (_share(entry[name][0]), _share(entry[name][1]))
-        for name in ("real_interval", "generated_interval")
-    }
-    nearest = {name: _rows(entry[name]) for name in ("nearest_real", "nearest_generated")}
-    masses = {name: _share(entry[name]) for name in ("real_mass", "generated_mass", "p_value")}
-    return Mode(finding=entry["finding"], **pairs, **nearest, **masses)  # type: ignore[arg-type]
+def _read_number(entry: Any) -> float:
+    is_number = type(entry) in (int, float) and not math.isnan(entry)
+    if not is_number and entry not in ("inf", "-inf"):
+        raise EntryError(f"expected a number, not {entry!r:.40}")
+    return float(entry)
 
 
-def _rows(values: Any) -> tuple[int, ...]:
-    if not isinstance(values, list) or not all(type(row) is int for row in values):
-        raise TypeError("rows of samples must be a list of integers")
-    return tuple(values)
+def _curve_entry(curve: PRCurve) -> dict[str, Any]:
+    summaries = {key: summary.of(curve) for key, summary in CURVE_SUMMARIES.items()}
+    return {"vertices": {"fpr": curve.fpr.tolist(), "fnr": curve.fnr.tolist()}, **summaries}
 
 
-def read_extremes(entry: Any) -> Extremes:
-    """Read the most extreme samples of both sides."""
-    sides = (
-        tuple(_extreme(sample) for sample in entry[side])
-        for side in ("worst_generated", "least_covered_real")
-    )
-    return Extremes(*sides)
+def _read_curve(entry: Any) -> PRCurve:
+    """Read a curve from its vertices, which its summaries follow from."""
+    vertices = _expect(dict, entry).get("vertices")
+    return PRCurve(**_read_at("vertices", Mapping[str, tuple[float, ...]], vertices))
 
 
-def _extreme(entry: Any) -> Extreme:
-    if type(entry["row"]) is not int or type(entry["nearest"]) is not int:
-        raise TypeError("rows of samples must be integers")
-    return Extreme(entry["row"], _required(entry["value"]), entry["nearest"])
+def _read_band(entry: Any) -> CurveBand:
+    splits = _expect(list, _expect(dict, entry).get("splits"))
+    known = {**entry, "curves": [{"vertices": vertices} for vertices in splits]}
+    band = CurveBand(**read_fields(CurveBand, known, without=("left_out",)))
+    if not band.curves or band.summaries.keys() != SUMMARIES.keys():
+        raise EntryError("expected one or more splits, and an interval of every summary")
+    if not all(1 <= size <= _MOST_SAMPLES for size in (band.n_evaluated, band.m_evaluated)):
+        raise EntryError("expected evaluated samples of both classes")
+    ends = [end for interval in band.summaries.values() for end in interval]
+    if not all(map(math.isfinite, [band.simultaneous_z, *ends])) or not 0 < band.confidence < 1:
+        raise EntryError("expected finite intervals, and a confidence between 0 and 1")
+    return band
 
 
-def read_number(value: Any) -> float | None:
-    """Read a number, or ``None``."""
-    return None if value is None else _required(value)
-
-
-def _required(value: Any) -> float:
-    if value in ("inf", "-inf"):
-        return float(value)
-    if type(value) not in (int, float) or math.isnan(value):
-        raise TypeError(f"expected a number, not {value!r:.40}")
-    return float(value)
-
-
-def read_finite(value: Any) -> float:
-    """Read a number that is not infinite."""
-    if math.isinf(number := _required(value)):
-        raise TypeError("expected a finite number")
-    return number
-
-
-def _share(value: Any) -> float:
-    if not 0 <= (number := _required(value)) <= 1:
-        raise TypeError(f"expected a share between 0 and 1, not {number:g}")
-    return number
-
-
-def _numbers(values: Any) -> NDArray[np.float64]:
-    if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
-        raise TypeError("vertices must be lists of numbers")
-    return np.array(values, dtype=np.float64)
+_READERS: dict[Any, Callable[[Any], Any]] = {
+    str: partial(_expect, str),
+    int: partial(_expect, int),
+    float: _read_number,
+    PRCurve: _read_curve,
+    CurveBand: _read_band,
+}
 
 
 def _without_infinities(value: Any) -> Any:

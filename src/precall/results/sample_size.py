@@ -1,15 +1,13 @@
 """How many samples it takes to know a score well enough."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sized
 from fractions import Fraction
 
 from precall.errors import InputError
 from precall.results.evaluation import Evaluation
+from precall.results.tables import half_width as half_width_of
 from precall.scores import DISTANCES, Score
-from precall.scores.metric import Sets
-
-__all__ = ["sample_size", "wide_intervals"]
 
 _LOOKED_FOR = 0.02  # differences of scores that people publish
 
@@ -41,19 +39,19 @@ def sample_size(result: Evaluation, half_width: float) -> dict[str, int]:
     found = {
         name: _n_needed(smaller, width, half_width)
         for name, score in result.scores.items()
-        if (width := _half_width(score)) is not None
+        if (width := half_width_of(score)) is not None
     }
     if not found:
         raise InputError("result has no intervals; evaluate with intervals=True.")
     return found
 
 
-def wide_intervals(scores: Mapping[str, Score], sets: Sets) -> list[str]:
+def wide_intervals(scores: Mapping[str, Score], sets: Iterable[Sized]) -> list[str]:
     """Say which scores are less certain than the differences that people look for.
 
     Distances are in units of the features, where no difference is large or small by itself.
     """
-    widths = {name: _half_width(score) for name, score in scores.items() if name not in DISTANCES}
+    widths = {name: half_width_of(score) for name, score in scores.items() if name not in DISTANCES}
     wide = {name: width for name, width in widths.items() if width and width > _LOOKED_FOR}
     if not wide:
         return []
@@ -67,10 +65,3 @@ def wide_intervals(scores: Mapping[str, Score], sets: Sets) -> list[str]:
 
 def _n_needed(n: int, width: float, wanted: float) -> int:
     return math.ceil(n * (Fraction(width) / Fraction(wanted)) ** 2)  # beyond floats, for distances
-
-
-def _half_width(score: Score) -> float | None:
-    if score.interval is None:
-        return None
-    low, high = score.interval
-    return max(score.value - low, high - score.value)

@@ -1,145 +1,224 @@
-"""Scores as tables, in plain text or HTML."""
+"""Results as tables of text: for a terminal, a notebook and a page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Literal
 
 from precall.curves.pr_curve import PRCurve
-from precall.data.labels import ClassShare
-from precall.scores import Ceiling, Score
-from precall.uncertainty.bands import SUMMARIES, CurveBand
-from precall.uncertainty.two_sample import TwoSampleTest
+from precall.curves.summaries import CURVE_SUMMARIES, IN_TABLES, CurveSummary
+from precall.scores import Score
+from precall.uncertainty.bands import CurveBand
 
-__all__ = ["CURVE_HEADINGS", "band_table", "class_table", "score_table", "test_table"]
+if TYPE_CHECKING:
+    from precall.results.evaluation import Evaluation
 
-CURVE_HEADINGS = {  # name in JSON -> heading of a table
-    "max_precision": "max\nprecision",
-    "max_recall": "max\nrecall",
-    "f_1_8": "F 1/8\n(precision)",
-    "f_8": "F 8\n(recall)",
-    "f_1": "F 1",
-    "median_precision": "median\nprecision",
-    "median_recall": "median\nrecall",
-    "area": "area",
-    "total_variation": "total\nvariation",
-}
+Number = Callable[[float], str]
+
+significant: Number = "{:.4g}".format  # wherever the point is
+F_SCORES = CURVE_SUMMARIES["f_1_8"], CURVE_SUMMARIES["f_8"]  # precision and recall in short
 _CLASSES_SIDE_BY_SIDE = 10
 
 
-def score_table(scores: Mapping[str, Score], tablefmt: str) -> str:
-    """One row a score, with its expected value; several k of one score are columns side by side."""
-    ks = sorted({score.k for score in scores.values() if score.k is not None})
-    by_name: dict[str, dict[int | None, Score]] = {}
-    for name, score in scores.items():
-        by_name.setdefault(name.removesuffix(f"_k{score.k}"), {})[score.k] = score
-    if max(map(len, by_name.values())) == 1:
-        rows = [[name, *_cells(score)] for name, of_k in by_name.items() for score in of_k.values()]
-        headings = ["score", "k", "value", "if P = Q"]
-        if any(score.interval for score in scores.values()):
-            headings.append("interval")
-            intervals = [s.interval for of_k in by_name.values() for s in of_k.values()]
-            rows = [[*row, _interval(of)] for row, of in zip(rows, intervals, strict=True)]
-        ceilings = [s.ceiling for of_k in by_name.values() for s in of_k.values()]
-        if any(ceilings):
-            headings += ["real", "generated,\nas many"]
-            rows = [[*row, *_ceiling(c)] for row, c in zip(rows, ceilings, strict=True)]
-        return _tabulate(rows, headings, tablefmt)
-    return _tabulate(
-        [[name, *_sensitivity(of_k, ks)] for name, of_k in by_name.items()],
-        ["score", *(f"k = {k}" for k in ks)],
-        tablefmt,
-    )
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of text; the first cell of each row is its heading."""
+
+    caption: str
+    headings: list[str]  # with line breaks where there may be little room
+    rows: list[list[str]]
+
+    def to_text(self, tablefmt: str = "simple", align: Literal["left", "right"] = "right") -> str:
+        """Write the table without its caption.
+
+        Parameters
+        ----------
+        tablefmt
+            A format of the tabulate package, such as ``"simple"``, ``"github"`` and ``"html"``.
+        align
+            Of all columns but the first.
+        """
+        from tabulate import tabulate
+
+        headings = self.headings
+        if tablefmt == "html":
+            headings = [heading.replace("\n", " ") for heading in headings]
+        columns = ["left", *[align] * (len(headings) - 1)] if self.rows else None
+        return tabulate(self.rows, headings, tablefmt, colalign=columns, disable_numparse=True)
 
 
-def class_table(
-    shares: Mapping[str, ClassShare],
-    scores: Mapping[str, Mapping[str, Score]],
-    curves: Mapping[str, Mapping[str, PRCurve]],
-    tablefmt: str,
-) -> str:
-    """One column a class: its share of each side, its scores and the F-scores of its curves."""
-    labels, tables = list(shares), []
-    for start in range(0, len(labels), _CLASSES_SIDE_BY_SIDE):
-        chosen = labels[start : start + _CLASSES_SIDE_BY_SIDE]
-        rows = [
-            ["share of real", *(_percent(shares[label].real) for label in chosen)],
-            ["share of generated", *(_percent(shares[label].generated) for label in chosen)],
-        ]
-        rows += [
-            [name, *(_value(scores.get(label, {}).get(name)) for label in chosen)]
-            for name in _names(scores)
-        ]
-        for name in _names(curves):
-            of_label = [curves.get(label, {}).get(name) for label in chosen]
-            for b, title in ((1 / 8, "F 1/8"), (8.0, "F 8")):
-                cells = ["" if curve is None else f"{curve.f_score(b):.4g}" for curve in of_label]
-                rows.append([f"{name} curve, {title}", *cells])
-        tables.append(_tabulate(rows, ["class", *chosen], tablefmt))
-    return "\n\n".join(tables)
+def decimals(value: float) -> str:
+    """Write three decimals, or four digits of a large number."""
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.4g}"
 
 
-def band_table(bands: Mapping[str, CurveBand], tablefmt: str) -> str:
-    """One row a curve: the interval of each of its summaries."""
-    names = {name: CURVE_HEADINGS[name] for name in CURVE_HEADINGS if name in SUMMARIES}
-    confidence = next(iter(bands.values())).confidence
-    rows = [
-        [curve, *(_interval(band.summaries[name]) for name in names)]
-        for curve, band in bands.items()
-    ]
-    headings = [f"{100 * confidence:.4g} % interval", *names.values()]
-    if tablefmt == "html":
-        headings = [heading.replace("\n", " ") for heading in headings]
-    return _tabulate(rows, headings, tablefmt)
-
-
-def _ceiling(ceiling: Ceiling | None) -> list[str]:
-    return ["", ""] if ceiling is None else [f"{ceiling.perfect:.4g}", f"{ceiling.generated:.4g}"]
-
-
-def _interval(interval: tuple[float, float] | None) -> str:
-    return "" if interval is None else f"{interval[0]:.3f} – {interval[1]:.3f}"
-
-
-def test_table(tests: Mapping[str, TwoSampleTest], tablefmt: str) -> str:
-    """One row a curve: how well its classifier tells real from generated, and if by chance."""
-    rows = [[name, f"{t.accuracy:.4g}", f"{t.p_value:.2g}"] for name, t in tests.items()]
-    return _tabulate(rows, ["test for P = Q", "accuracy", "p-value"], tablefmt)
-
-
-def _names(of_classes: Mapping[str, Mapping[str, object]]) -> list[str]:
-    return list(dict.fromkeys(name for of_class in of_classes.values() for name in of_class))
-
-
-def _cells(score: Score) -> list[str]:
-    k = "" if score.k is None else str(score.k)
-    expected = "" if score.expected_if_equal is None else f"{score.expected_if_equal:.4g}"
-    return [k, _value(score), expected]
-
-
-def _sensitivity(of_k: Mapping[int | None, Score], ks: Sequence[int]) -> list[str]:
-    """A value for each k, in parentheses what it would be if P = Q."""
-    if None in of_k:  # a score without k: the same everywhere
-        return [_value(of_k[None])] * len(ks)
-    cells = []
-    for k in ks:
-        score = of_k.get(k)
-        has_expected = score is not None and score.expected_if_equal is not None
-        expected = f" ({score.expected_if_equal:.3f})" if score and has_expected else ""
-        cells.append(_value(score) + expected)
-    return cells
-
-
-def _value(score: Score | None) -> str:
-    if score is None:
-        return ""
-    spread = "" if score.standard_deviation is None else f" ± {score.standard_deviation:.2g}"
-    return f"{score.value:.4g}{spread}"
-
-
-def _percent(share: float | None) -> str:
+def percent(share: float | None) -> str:
+    """Write a share, if it is known."""
     return "" if share is None else f"{100 * share:.1f} %"
 
 
-def _tabulate(rows: Sequence[Sequence[str]], headings: Sequence[str], tablefmt: str) -> str:
-    from tabulate import tabulate
+def interval(ends: tuple[float, float] | None, *, in_percent: bool = False) -> str:
+    """Write both ends of an interval, if there is one."""
+    number = (lambda end: f"{100 * end:.1f}") if in_percent else (lambda end: f"{end:.3f}")
+    return " – ".join(map(number, ends or ()))
 
-    align = ["left", *["right"] * (len(headings) - 1)]
-    return tabulate(rows, headings, tablefmt, colalign=align, disable_numparse=True)
+
+def interval_heading(confidence: float | None) -> str:
+    """Write of what confidence intervals are, if it is known."""
+    return "interval" if confidence is None else f"{100 * confidence:.4g} % interval"
+
+
+def if_known(value: float | None, number: Number) -> str:
+    """Write a number that may be unknown."""
+    return "" if value is None else number(value)
+
+
+def half_width(score: Score) -> float | None:
+    """Return how far the interval of a score reaches to its longer side, if it has one."""
+    if score.interval is None:
+        return None
+    low, high = score.interval
+    return max(score.value - low, high - score.value)
+
+
+def score_value(score: Score | None, number: Number, *, with_interval: bool = False) -> str:
+    """Write a score with its deviation over subsets, or half the width of its interval."""
+    if score is None:
+        return ""
+    half = half_width(score) if with_interval else None
+    if half is not None:
+        return f"{score.value:.3f} ± {half:.3f}"
+    deviation = score.standard_deviation
+    return number(score.value) + ("" if deviation is None else f" ± {deviation:.2g}")
+
+
+def summary_value(
+    summary: CurveSummary, curve: PRCurve, band: CurveBand | None, *, ends: bool
+) -> str:
+    """Write a summary of a curve with its interval, where it has one: its ends below it, or ±."""
+    value = f"{summary.of(curve):.3f}"
+    if band is None or not summary.has_interval:
+        return value
+    low, high = band.summaries[summary.key]
+    return f"{value}\n{interval((low, high))}" if ends else f"{value} ± {(high - low) / 2:.3f}"
+
+
+def best_of_several(result: "Evaluation") -> dict[str, PRCurve]:
+    """Return the best curve under its name, if there are several curves."""
+    if result.best_curve is None or len(result.curves) < 2:
+        return {}
+    return {"best": result.best_curve}
+
+
+def scores_by_name(scores: Mapping[str, Score]) -> dict[str, dict[int | None, Score]]:
+    """Put the scores together that differ in k alone."""
+    by_name: dict[str, dict[int | None, Score]] = {}
+    for name, score in scores.items():
+        by_name.setdefault(name.removesuffix(f"_k{score.k}"), {})[score.k] = score
+    return by_name
+
+
+def printed_tables(result: "Evaluation") -> list[Table]:
+    """Return all that is printed of a result."""
+    tables = []
+    if result.curves:
+        tables.append(_curve_table(result))
+    if result.bands:
+        tables.append(_band_table(result.bands))
+    if result.tests:
+        rows = [[name, f"{t.accuracy:.4g}", f"{t.p_value:.2g}"] for name, t in result.tests.items()]
+        tables.append(Table("Tests", ["test for P = Q", "accuracy", "p-value"], rows))
+    if result.scores:
+        tables.append(_printed_scores(result.scores))
+    classes = class_table(result)
+    for start in range(0, len(classes.rows), _CLASSES_SIDE_BY_SIDE):
+        columns = zip(classes.headings, *classes.rows[start:][:_CLASSES_SIDE_BY_SIDE], strict=True)
+        headings, *rows = map(list, columns)
+        tables.append(Table(classes.caption, headings, rows))
+    return tables
+
+
+def score_table(
+    named: Iterable[tuple[str, Score]], *, on_page: bool = False, confidence: float | None = None
+) -> Table:
+    """One row a score: all that is known of it.
+
+    A page writes decimals, explains more, and leaves out what is known of no score.
+    """
+    number = decimals if on_page else significant
+    columns: dict[str, Callable[[Score], str]] = {
+        "k": lambda score: if_known(score.k, str),
+        "value": lambda score: score_value(score, number),
+        "if P = Q": lambda score: if_known(score.expected_if_equal, number),
+        interval_heading(confidence): lambda score: interval(score.interval),
+        "real against real" if on_page else "real": lambda s: _ceiling(s, "perfect", number),
+        "generated,\nas many": lambda s: _ceiling(s, "generated", number),
+    }
+    pairs, kept = list(named), {"k"} if on_page else {"k", "if P = Q"}
+    shown = {h: cell for h, cell in columns.items() if h in kept or any(cell(s) for _, s in pairs)}
+    rows = [[name, *(cell(score) for cell in shown.values())] for name, score in pairs]
+    return Table("Scores", ["score", *shown], rows)
+
+
+def _ceiling(score: Score, which: str, number: Number) -> str:
+    return "" if score.ceiling is None else number(getattr(score.ceiling, which))
+
+
+def class_table(result: "Evaluation", *, on_page: bool = False) -> Table:
+    """One row a class: its share of each side, its scores and, if printed, F of its curves."""
+    parts, number = result.classes, decimals if on_page else significant
+    scores = list(dict.fromkeys(name for part in parts.values() for name in part.scores))
+    curves = dict.fromkeys(name for part in parts.values() for name in part.curves)
+    f_scores = [] if on_page else list(product(curves, F_SCORES))
+    rows = []
+    for label, share in result.class_shares.items():
+        known = parts[label].scores if label in parts else {}
+        drawn = parts[label].curves if label in parts else {}
+        row = [label, percent(share.real), percent(share.generated)]
+        row += [score_value(known.get(name), number) for name in scores]
+        row += [number(f.of(drawn[name])) if name in drawn else "" for name, f in f_scores]
+        rows.append(row)
+    names = [*scores, *(f"{name} curve, {f.name}" for name, f in f_scores)]
+    return Table("Class by class", ["class", "share of real", "share of generated", *names], rows)
+
+
+def _curve_table(result: "Evaluation") -> Table:
+    named, k = {**result.curves, **best_of_several(result)}, result.protocol.shown_k
+    rows = [
+        [name, k(name), *(f"{summary.of(curve):.4f}" for summary in IN_TABLES)]
+        for name, curve in named.items()
+    ]
+    return Table("Curves", ["curve", "k", *(summary.heading for summary in IN_TABLES)], rows)
+
+
+def _band_table(bands: Mapping[str, CurveBand]) -> Table:
+    shown = [summary for summary in IN_TABLES if summary.has_interval]
+    rows = [
+        [name, *(interval(band.summaries[summary.key]) for summary in shown)]
+        for name, band in bands.items()
+    ]
+    title = interval_heading(next(iter(bands.values())).confidence)
+    return Table("Intervals", [title, *(summary.heading for summary in shown)], rows)
+
+
+def _printed_scores(scores: Mapping[str, Score]) -> Table:
+    """One row a score and k; ks side by side where there are neither intervals nor ceilings."""
+    by_name = scores_by_name(scores)
+    is_plain = not any(score.interval or score.ceiling for score in scores.values())
+    if not is_plain or len(by_name) == len(scores):
+        named = [(name, score) for name, of_k in by_name.items() for score in of_k.values()]
+        return score_table(named)
+    ks = sorted({score.k for score in scores.values() if score.k is not None})
+    rows = [
+        [name, *(_with_expected(of_k.get(k, of_k.get(None))) for k in ks)]
+        for name, of_k in by_name.items()
+    ]
+    return Table("Scores", ["score", *(f"k = {k}" for k in ks)], rows)
+
+
+def _with_expected(score: Score | None) -> str:
+    """A value, in parentheses what it would be if P = Q at this k."""
+    value = score_value(score, significant)
+    if score is None or score.k is None or score.expected_if_equal is None:
+        return value
+    return f"{value} ({score.expected_if_equal:.3f})"

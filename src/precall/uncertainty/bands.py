@@ -1,6 +1,6 @@
 """How uncertain a curve is: intervals at each trade-off, a band around all of it, its summaries."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from precall.curves.error_rates import ErrorRates, Evidence
 from precall.curves.hull import lower_hull
 from precall.curves.pr_curve import PRCurve
+from precall.curves.summaries import SUMMARIES
 from precall.errors import InputError
-
-__all__ = ["SUMMARIES", "CurveBand"]
 
 Floats = NDArray[np.float64]
 
@@ -20,16 +19,6 @@ _N_GROUPS = 8
 _N_ANGLES = 61
 _N_DRAWS = 2000
 _LEAST_SIMULTANEOUS = 2.6 / 1.96  # times the pointwise z
-
-SUMMARIES: dict[str, Callable[[PRCurve], float]] = {
-    "f_8": lambda curve: curve.f_score(8),
-    "f_1_8": lambda curve: curve.f_score(1 / 8),
-    "f_1": lambda curve: curve.f_score(1),
-    "median_precision": lambda curve: curve.median().precision,
-    "median_recall": lambda curve: curve.median().recall,
-    "area": lambda curve: curve.area,
-    "total_variation": lambda curve: curve.total_variation,
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

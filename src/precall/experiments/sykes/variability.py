@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from precall.experiments.drawing import Axes, Figure, label_pr_axes, legend_outside, points
 from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
 from precall.experiments.methods import COLOR_OF, LABEL_OF, METHODS
-from precall.experiments.shifted_gaussians import ShiftedGaussians, method_curves
+from precall.experiments.sykes.shifted_gaussians import ShiftedGaussians, method_curves
 
 Floats = NDArray[np.float64]
 

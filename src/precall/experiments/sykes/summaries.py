@@ -13,8 +13,11 @@ from precall.curves.pr_curve import Curve
 from precall.estimators import Coverage
 from precall.experiments.drawing import Axes, Figure, legend_outside
 from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
-from precall.experiments.gaussian_mixtures import DROPPED_INVENTED_REWEIGHTED, gaussian_mixture
 from precall.experiments.scoring import curves_of
+from precall.experiments.sykes.gaussian_mixtures import (
+    DROPPED_INVENTED_REWEIGHTED,
+    gaussian_mixture,
+)
 from precall.report.plots import COLORS
 from precall.truth import Mixture, true_curve
 

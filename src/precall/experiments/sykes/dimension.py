@@ -10,7 +10,7 @@ from precall.experiments.drawing import Axes, Figure, draw_mean_curve, legend_ou
 from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
 from precall.experiments.methods import COLOR_OF, LABEL_OF, METHODS
 from precall.experiments.scoring import evaluate_quietly
-from precall.experiments.shifted_gaussians import ShiftedGaussians, draw_methods
+from precall.experiments.sykes.shifted_gaussians import ShiftedGaussians, draw_methods
 
 LOW = 64  # the dimension of Fig. 2, to compare with
 SHIFTS = (1.0, 2.0)

@@ -9,7 +9,7 @@ from precall.estimators import KNN, NEIGHBOR_ESTIMATORS, Estimator
 from precall.experiments.drawing import Axes, Figure, legend_outside, points
 from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
 from precall.experiments.methods import COLOR_OF, LABEL_OF, METHODS
-from precall.experiments.shifted_gaussians import ShiftedGaussians, weigh
+from precall.experiments.sykes.shifted_gaussians import ShiftedGaussians, weigh
 from precall.truth.closed_forms import fixed_k_risk
 
 SHIFT = 5 / 3

@@ -16,8 +16,8 @@ from precall.estimators import IPR, NEIGHBOR_ESTIMATORS, Estimator, Likelihood
 from precall.experiments.drawing import Axes, Figure, legend_outside, points
 from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
 from precall.experiments.methods import COLOR_OF, K_OF, LABEL_OF, METHODS
-from precall.experiments.shifted_gaussians import ShiftedGaussians, draw_methods, weigh
-from precall.experiments.sykes_grid import SHIFTS, TABLE_CELLS, SykesGrid, TableCell
+from precall.experiments.sykes.shifted_gaussians import ShiftedGaussians, draw_methods, weigh
+from precall.experiments.sykes.sykes_grid import SHIFTS, TABLE_CELLS, SykesGrid, TableCell
 
 SPLITS: dict[str, Split] = {"split": HoldOut(), "no split": NoSplit()}
 TOLERANCE = {"split": 0.02, "no split": 0.05}

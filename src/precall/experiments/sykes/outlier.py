@@ -15,7 +15,7 @@ from precall.experiments.drawing import (
 from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
 from precall.experiments.methods import COLOR_OF, K_OF, LABEL_OF, METHODS
 from precall.experiments.scoring import evaluate_quietly
-from precall.experiments.shifted_gaussians import ShiftedGaussians
+from precall.experiments.sykes.shifted_gaussians import ShiftedGaussians
 
 PAIR = ShiftedGaussians(shift=3.0, n_features=64)
 OUTLIER = 4.0  # in every coordinate

@@ -13,7 +13,9 @@ from precall.data.splits import CoinFlip
 from precall.estimators import KNN, Clusters, Coverage, Estimator, Trained
 from precall.experiments.drawing import Axes, Figure, draw_mean_curve, label_pr_axes, points
 from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
-from precall.experiments.labelled_modes import (
+from precall.experiments.methods import COLOR_OF
+from precall.experiments.scoring import curves_of
+from precall.experiments.simon.labelled_modes import (
     FEMALE,
     FIRST,
     HALF,
@@ -22,8 +24,6 @@ from precall.experiments.labelled_modes import (
     labelled_pair,
     rectangle,
 )
-from precall.experiments.methods import COLOR_OF
-from precall.experiments.scoring import curves_of
 from precall.report.plots import COLORS
 
 FEW_CLUSTERS = 20  # as Sajjadi et al. and the paper have it

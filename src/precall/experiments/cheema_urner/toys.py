@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from precall.estimators import Clusters, Coverage
+from precall.experiments.cheema_urner.toy_pairs import TOYS, Toy
 from precall.experiments.drawing import (
     Axes,
     Figure,
@@ -23,7 +24,6 @@ from precall.experiments.drawing import (
 from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
 from precall.experiments.methods import COLOR_OF
 from precall.experiments.scoring import curves_of, in_words, scores_at
-from precall.experiments.toy_pairs import TOYS, Toy
 from precall.report.plots import COLORS, GENERATED, REAL
 from precall.truth.closed_forms import expected_coverage
 

@@ -11,9 +11,12 @@ from precall.experiments.drawing import (
     points,
 )
 from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
-from precall.experiments.gaussian_mixtures import DROPPED_INVENTED_REWEIGHTED, gaussian_mixture
 from precall.experiments.methods import COLOR_OF, LABEL_OF, METHODS
 from precall.experiments.scoring import curves_of
+from precall.experiments.sykes.gaussian_mixtures import (
+    DROPPED_INVENTED_REWEIGHTED,
+    gaussian_mixture,
+)
 from precall.truth import true_curve
 
 N, DIMENSION = 1000, 64

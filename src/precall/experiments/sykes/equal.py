@@ -7,7 +7,11 @@ import numpy as np
 from precall.experiments.drawing import Figure, legend_outside, points
 from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
 from precall.experiments.methods import K_OF, LABEL_OF, METHODS
-from precall.experiments.shifted_gaussians import ShiftedGaussians, draw_methods, method_curves
+from precall.experiments.sykes.shifted_gaussians import (
+    ShiftedGaussians,
+    draw_methods,
+    method_curves,
+)
 from precall.truth.closed_forms import expected_coverage
 
 SPLITS = {"no split": False, "split": True}

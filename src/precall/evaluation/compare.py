@@ -1,0 +1,123 @@
+"""compare(): several models against the same real samples, and how certainly they differ."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from precall.curves.summaries import SUMMARIES
+from precall.data.feature_sets import FeatureSet
+from precall.errors import InputError
+from precall.evaluation.flow import evaluate_sets
+from precall.evaluation.settings import Settings
+from precall.neighbors.sweeps import open_sweeps
+from precall.results.comparison import Comparison, Difference
+from precall.results.evaluation import Evaluation
+from precall.runtime.written_calls import python_call
+
+_COMPARED_SUMMARIES = ("f_1_8", "f_8", "area")
+
+
+def compare(
+    real: object,
+    models: Mapping[str, object],
+    *,
+    subsample: bool = False,
+    seed: int = 0,
+    engine: str = "auto",
+    **options: Any,
+) -> Comparison:
+    """Evaluate several models against the same real samples.
+
+    Differences are paired: the real samples are divided alike for all models, so that what is due
+    to them cancels, and intervals of differences are narrower than those of either score suggest.
+
+    Parameters
+    ----------
+    real
+        Features of real samples.
+    models
+        Features of generated samples, by the name of the model.
+    subsample
+        Scores depend on the number of samples, so models with unequal numbers are refused unless
+        random subsets of the larger ones may be used.
+    seed, engine, **options
+        As in :func:`precall.evaluate`; intervals are on.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> rng = np.random.default_rng(0)
+    >>> real, good, bad = rng.normal(0, 1, (3, 1000, 8)) + np.array([0, 0, 1]).reshape(3, 1, 1)
+    >>> both = precall.compare(real, {"good": good, "bad": bad}, estimators=["knn"])
+    >>> both.ranking("coverage"), both.dominated()
+    (['good', 'bad'], [('good', 'bad')])
+    """
+    call = python_call(compare, locals())
+    sets = _as_models(models, subsample=subsample, seed=seed)
+    reference = FeatureSet.of(real, "real")
+    threads, progress = options.pop("threads", None), options.pop("progress", False)
+    settings = Settings.of(seed=seed, **{"intervals": True, **options})
+    results = {}
+    with open_sweeps(engine, threads=threads, progress=progress) as sweeps:
+        sweeps.session.place(reference.rows)  # what concerns real samples alone is measured once
+        for name, generated in sets.items():
+            pair = reference, replace(generated, role="generated")
+            with sweeps.placed(generated):
+                results[name] = evaluate_sets(settings, pair, sweeps, call)
+    differences: list[Difference] = []
+    for first, second in combinations(results, 2):
+        differences += _differences(first, results[first], second, results[second])
+    return Comparison(results, tuple(differences))
+
+
+def _as_models(
+    models: Mapping[str, object], *, subsample: bool, seed: int
+) -> dict[str, FeatureSet]:
+    if not isinstance(models, Mapping) or len(models) < 2:
+        raise InputError("models must map at least two names to features of generated samples.")
+    sets = {str(name): FeatureSet.of(rows, f"model {name!r}") for name, rows in models.items()}
+    sizes = {name: len(features) for name, features in sets.items()}
+    smallest = min(sizes.values())
+    if max(sizes.values()) == smallest:
+        return sets
+    if not subsample:
+        listed = ", ".join(f"{name} has {size}" for name, size in sizes.items())
+        raise InputError(
+            f"scores depend on the number of samples, which differs: {listed}. Pass as many of "
+            "each, or subsample=True for random subsets of the larger ones."
+        )
+    rng = np.random.default_rng((seed, 5))
+    return {
+        name: features.subset(
+            np.sort(rng.choice(len(features), smallest, replace=False)), f"{smallest} of them"
+        )
+        for name, features in sets.items()
+    }
+
+
+def _differences(
+    first: str, one: Evaluation, second: str, other: Evaluation
+) -> Sequence[Difference]:
+    found = []
+    for name, score in one.scores.items():
+        value = score.value - other.scores[name].value
+        interval = None
+        if name in one.replicates and name in other.replicates:
+            blocks = one.replicates[name].minus(other.replicates[name])
+            half = blocks.half_width(_confidence(one))
+            interval = (value - half, value + half)
+        found.append(Difference(name, first, second, value, interval))
+    for name, band in one.bands.items():
+        for key in _COMPARED_SUMMARIES:
+            value = SUMMARIES[key](one.curves[name]) - SUMMARIES[key](other.curves[name])
+            half = band.half_width_of_difference(other.bands[name], key)
+            what = f"{key} of the {name} curve"
+            found.append(Difference(what, first, second, value, (value - half, value + half)))
+    return found
+
+
+def _confidence(result: Evaluation) -> float:
+    return 0.95 if result.confidence is None else result.confidence

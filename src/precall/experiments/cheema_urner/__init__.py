@@ -1,0 +1,1 @@
+"""The experiments of Cheema & Urner 2023."""

@@ -1,0 +1,1 @@
+"""The experiments of Simon et al. 2019."""

@@ -1,0 +1,1 @@
+"""The experiments of Sykes et al. 2024."""
