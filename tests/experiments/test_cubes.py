@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from precall.experiments import cubes
+from precall.experiments.cheema_urner import cubes
 from precall.experiments.cheema_urner.cubes import EXPERIMENT, neighbors, overlap
 from precall.experiments.experiment import Size
 from precall.experiments.running import cell_name, run_experiment

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from precall.experiments import outlier
+from precall.experiments.sykes import outlier
 from precall.experiments.experiment import Size
 from precall.experiments.methods import METHODS
 from precall.experiments.running import run_experiment
