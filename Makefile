@@ -3,14 +3,21 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+# Numba's cache overlooks edits of functions that it inlined: forget it when any kernel is newer.
+FORGET_KERNELS = find src -name '*.nb[ci]' ! -newer "$$(ls -t $$(grep -rl 'from numba' src --include='*.py') | head -1)" -delete
 
-.PHONY: demo test check format bench clean
+.PHONY: demo quick test check format bench clean
 
 demo: $(VENV)/.runtime  ## evaluate four generators of handwritten digits, leave a picture
 	$(BIN)/precall demo --out demo
 
+quick: $(VENV)/.dev  ## what to run between two edits: no browser, no simulations
+	$(FORGET_KERNELS)
+	$(BIN)/ruff check .
+	$(BIN)/python -m pytest -q -m "not slow" tests
+
 test: $(VENV)/.dev  ## run every test, doctest and README example
-	find src -name '*.nb[ci]' -delete  # Numba's cache overlooks edits of functions that it inlined
+	$(FORGET_KERNELS)
 	$(BIN)/python -m pytest
 
 check: $(VENV)/.dev  ## lint, formatting, types

@@ -54,7 +54,7 @@ class ToySession(Session):
         own = squared <= balls.around_queries[:, :, None]
         others = squared <= balls.around_references[:, None, :]
         weights = np.zeros((0, len(squared))) if meeting.weights is None else meeting.weights
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratios = weights[:, :, None] / (squared + meeting.offset)
         ratios = np.where(np.isnan(ratios), 1.0, np.maximum(ratios, 0.0)).max(axis=1)
         turned = [flags.transpose(0, 2, 1) for flags in (others, own)]

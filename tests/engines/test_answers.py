@@ -26,7 +26,7 @@ def test_merging_is_finding_among_all(a, b, c):
     right = nearest(a).merge(nearest(b).merge(nearest(c))).squared
     np.testing.assert_array_equal(left, whole)
     np.testing.assert_array_equal(right, whole)
-    np.testing.assert_array_equal(Nearest.none(1, 4).merge(nearest(a)).squared, nearest(a).squared)
+    np.testing.assert_array_equal(nearest([]).merge(nearest(a)).squared, nearest(a).squared)
     expected = [*sorted(a + b + c)[:4], *[np.inf] * 4][:4]
     assert whole.tolist() == [expected]
 

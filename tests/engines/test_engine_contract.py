@@ -113,6 +113,7 @@ def nasty_case(request):
 
 
 @pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.slow
 def test_every_kind_at_a_larger_size(nasty_case, name):
     fold, plan, expected = nasty_case
     assert_same(measure(ENGINES[name](), fold, plan), expected)
@@ -135,6 +136,7 @@ def test_sorted_rows(engine):
     assert_same(measure(engine, fold, plan), measure(ReferenceEngine(), fold, plan))
 
 
+@pytest.mark.slow
 def test_many_features():
     rng = np.random.default_rng(1)
     real, generated = (rng.normal(size=(150, 2048)).astype(np.float32) for _ in range(2))
@@ -332,6 +334,7 @@ print(engine.kernel.name, digest.hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_a_machine_without_vector_extensions(tmp_path):
     """Everything compiled for a generic CPU, with no feature to be had: the same bits."""
     outputs = {}

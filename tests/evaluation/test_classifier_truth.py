@@ -6,6 +6,8 @@ import pytest
 import precall
 from precall.truth import Gaussian, Mixture, UniformShell
 
+pytestmark = pytest.mark.slow
+
 SHIFTS = {1.0: 0.98, 5 / 3: 0.97, 7 / 3: 0.955, 3.0: 0.93}
 
 

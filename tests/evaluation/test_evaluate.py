@@ -202,9 +202,9 @@ REFUSED = {
     "scores names 'cover', which convention='prdc' does not have; choose from precision, recall, "
     "density, coverage.": {"scores": ["cover"], "convention": "prdc"},
     "scores names 'recall' twice.": {"scores": ["recall", "recall"]},
-    "scores must be a list of names or 'all'; got 'recall'.": {"scores": "recall"},
-    "scores must be a list of names or 'all'; got 5.": {"scores": 5},
-    "scores must be a list of names or 'all'; got {'recall'}.": {"scores": {"recall"}},
+    "scores must be a list of names or metrics, or 'all'; got 'recall'.": {"scores": "recall"},
+    "scores must be a list of names or metrics, or 'all'; got 5.": {"scores": 5},
+    "scores must be a list of names or metrics, or 'all'; got {'recall'}.": {"scores": {"recall"}},
     "score_k must be a positive integer or a list of different ones; got 0.": {"score_k": 0},
     "score_k must be a positive integer or a list of different ones; got 'five'.": {
         "score_k": "five"

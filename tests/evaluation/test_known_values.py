@@ -6,6 +6,8 @@ import pytest
 import precall
 from precall.truth import Gaussian
 
+pytestmark = pytest.mark.slow
+
 SHIFTS = [1.0, 5 / 3, 7 / 3, 3.0]
 EXPECTED_K4 = {  # IoU of exact curves with the exact truth, split, k = 4
     "ipr": [0.69, 0.43, 0.24, 0.12],

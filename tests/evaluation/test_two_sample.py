@@ -31,6 +31,7 @@ def test_binomial_level(split, m):
     assert rejected <= binom.ppf(0.9999, 300, 0.05)
 
 
+@pytest.mark.slow
 def test_permutation_level():
     how = {"split": precall.CrossFit(3), "n_permutations": 19}
     rejected = int((p_values(80, 0.0, n=24, m=20, **how) <= 0.05).sum())

@@ -194,13 +194,14 @@ def test_exchanging_the_sets_exchanges_the_mirrors(pair):
 def test_too_few_samples_leave_out_defaults_with_a_warning():
     rng = np.random.default_rng(0)
     result = precall.evaluate(rng.normal(size=(5, 2)), rng.normal(size=(30, 2)), estimators=())
-    assert list(result.scores) == ["precision", "recall"]
+    assert list(result.scores) == ["precision", "recall", "precision_cover"]
     assert (
         "score 'coverage' at k=5 needs at least 6 samples; real has 5. It is left out."
         in result.warnings
     )
 
 
+@pytest.mark.slow
 def test_naeem_in_1000_dimensions():
     """Published: precision .48 ± .04, recall .47 ± .03, density 1 ± .15, coverage .97 ± .015."""
     rng = np.random.default_rng(0)
@@ -211,3 +212,56 @@ def test_naeem_in_1000_dimensions():
         names, (0.48, 0.47, 1, 0.97), (0.04, 0.03, 0.15, 0.015), strict=True
     ):
         assert scores[name].value == pytest.approx(expected, abs=tolerance), name
+
+
+def test_a_score_needs_only_the_samples_that_it_uses():
+    """Precision at k = 2 asks for balls of real; two generated samples are enough."""
+    real, generated = np.array([[0.0], [1.0], [3.0]]), np.array([[0.5], [9.0]])
+    result = precall.evaluate(real, generated, estimators=(), scores=["precision"], score_k=2)
+    assert result.scores["precision"].value == 0.5
+    alone = precall.evaluate(generated, real, estimators=(), scores=["recall"], score_k=2)
+    assert alone.scores["recall"].value == 0.5
+    with pytest.raises(precall.InputError, match=r"^score 'recall' at k=2 needs at least 3 samp"):
+        precall.evaluate(real, generated, estimators=(), scores=["recall"], score_k=2)
+
+
+def test_every_record_says_what_it_is():
+    for name, metric in METRICS.items():
+        assert metric.name == name
+        assert metric.sentence
+        low, high = metric.bounds
+        assert low < high
+        assert (metric.unit == "distance") == name.endswith("distance")
+
+
+def test_a_record_has_no_default_that_could_lie():
+    with pytest.raises(TypeError, match="bounds"):
+        precall.Metric(name="x", sentence="x", unit="share", default_k=1, needs=None, value=None,
+                       of_blocks="one sweep", variance="single samples", expected=None)  # fmt: skip
+
+
+def test_a_score_of_ones_own():
+    """In ten lines: the share of generated within 1 of the origin, block by block."""
+    near = precall.Metric(
+        name="near_origin",
+        sentence="share of generated near the origin",
+        unit="share",
+        bounds=(0.0, 1.0),
+        default_k=None,
+        needs=lambda k: None,
+        value=lambda pair, k: float((np.abs(pair.sets[1].rows.tile(0, 10**6)) < 1).all(1).mean()),
+        of_blocks="each block",
+        variance="single samples",
+        expected=None,
+    )
+    rng = np.random.default_rng(0)
+    real, generated = rng.normal(size=(2, 400, 2))
+    scores = ["density", near]
+    result = precall.evaluate(real, generated, estimators=(), scores=scores, intervals=True)
+    found = result.scores["near_origin"]
+    assert found.value == (np.abs(generated) < 1).all(axis=1).mean()
+    half = (found.interval[1] - found.interval[0]) / 2
+    assert half == pytest.approx(1.96 * np.sqrt(found.value * (1 - found.value) / 400), rel=0.3)
+    assert "near_origin" in repr(result)
+    with pytest.raises(precall.InputError, match=r"^scores names 'near_origin' twice\.$"):
+        precall.evaluate(real, generated, scores=[near, near])

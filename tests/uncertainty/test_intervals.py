@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import binom
 
 import precall
+from precall.scores import METRICS
 from precall.truth import Gaussian, Mixture
 from precall.uncertainty.intervals import Replicates
 
@@ -26,6 +27,7 @@ def mixture(n_modes):
     ],
     ids=["equal", "shifted", "dropped"],
 )
+@pytest.mark.slow
 def test_they_cover_what_they_should(p, q):
     found = []
     for seed in range(N_DRAWS):
@@ -53,10 +55,11 @@ def test_variance_of_a_mean_is_that_of_the_mean():
         order = rng.permutation(values)
         halves.append(order.reshape(2, -1).mean(axis=1))
         quarters.append(order.reshape(4, -1).mean(axis=1))
-    variance = Replicates(np.array(halves), np.array(quarters)).variance
+    variance = Replicates(METRICS["precision"], np.array(halves), np.array(quarters)).variance
     assert variance == pytest.approx(values.var() / 4000, rel=0.35)
 
 
+@pytest.mark.slow
 def test_equal_models_are_seldom_called_different():
     p = Gaussian(np.zeros(6))
     wrong = 0

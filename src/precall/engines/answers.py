@@ -25,11 +25,6 @@ class Nearest:
     squared: Floats  # (n_queries, depth), ascending; inf where references ran out
 
     @classmethod
-    def none(cls, n_queries: int, depth: int) -> Self:
-        """Return the neutral element of :meth:`merge`: no reference seen yet."""
-        return cls(np.full((n_queries, depth), np.inf))
-
-    @classmethod
     def among(cls, squared: Floats, depth: int) -> Self:
         """Keep the ``depth`` smallest of each row of squared distances."""
         if squared.shape[1] < depth:

@@ -167,7 +167,7 @@ def _met(
 
 def _ratios(weights: Floats, squared: Floats) -> Floats:
     """Weight over squared distance; 1 where both are 0, 0 where a weight is left out."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratios = weights[:, None] / squared
     both_zero = (squared == 0) & (weights[:, None] == 0)
     return np.where(weights[:, None] < 0, 0.0, np.where(both_zero, 1.0, ratios))

@@ -10,8 +10,6 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TieRule", "largest_square_within"]
-
 Floats = NDArray[np.float64]
 
 

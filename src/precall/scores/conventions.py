@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from precall.errors import InputError
 from precall.neighbors.tie_rules import TieRule
 
-__all__ = ["CONVENTIONS", "Convention", "as_convention"]
-
 _FOUR = ("precision", "recall", "density", "coverage")
 
 

@@ -9,8 +9,6 @@ from precall.engines.cpu.pairs import clip_limit, integer_limits, is_within
 from precall.engines.cpu.simd_tiles import lowest_bit
 from precall.engines.cpu.tiles import MIN_LIMIT, tile_hits
 
-__all__ = ["Thresholds", "count_near", "limits_of_balls", "settle"]
-
 _HITS_AT_A_TIME = 64
 
 

@@ -21,8 +21,6 @@ from precall.data.feature_sets import Rows
 from precall.engines.cpu.grid_kernels import place_rows, row_lengths
 from precall.engines.cpu.tiles import MAX_NORM
 
-__all__ = ["Grid", "GridRows", "Slack"]
-
 Floats = NDArray[np.float64]
 
 _SMALLEST_STEP = 2.0**-480

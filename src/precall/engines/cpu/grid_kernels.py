@@ -1,11 +1,9 @@
-"""The loops that write rows on a grid; what they compute is said in ``_grid``."""
+"""The loops that write rows on a grid; what they compute is said in ``grid``."""
 
 import math
 
 import numpy as np
 from numba import njit
-
-__all__ = ["place_rows", "row_lengths"]
 
 _ROUNDING = 2.0**-53
 

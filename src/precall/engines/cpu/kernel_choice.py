@@ -6,8 +6,6 @@ import llvmlite.binding as llvm
 
 from precall.errors import InputError
 
-__all__ = ["AVX2", "AVX512", "KERNELS", "Kernel", "best_kernel", "is_supported"]
-
 AVX512, AVX2, PORTABLE = 0, 1, 2
 
 

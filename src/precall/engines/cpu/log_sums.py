@@ -20,7 +20,7 @@ _PANELS_BETWEEN = 2  # looks
 _ROOT_ERROR = 2.0**-22  # relative, of √Q in float32
 _AT_ONCE = 64  # hits that are bounded together
 _BLOCK = 96  # queries: their lists stay in the second-level cache
-_TINY = 1e-200
+_LEAST_LIMIT = 1e-300  # so that a limit of 0 holds what is at distance 0 alone
 
 
 class _Found(NamedTuple):
@@ -139,42 +139,58 @@ def _sweep(tiles, never, first, limits, row_limit, found, open_rows, dots, masks
             break
 
 
-@njit(cache=True, nogil=True)
-def _add(query, reference, limits, products, sums):
-    """Add the logarithm of one pair to the sums of all limits that it is within.
+@njit(cache=True, nogil=True, fastmath={"reassoc"})
+def _product(distances, n, inverse):
+    """Multiply min(1, distance / limit); what underflows is below every floor."""
+    product = 1.0
+    for t in range(n):
+        ratio = distances[t] * inverse
+        product *= ratio if ratio < 1.0 else 1.0
+    return product
 
-    Factors are multiplied as long as that is safe: logarithms take longer.
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _measure(query, references, listed, n_listed, inverses, n_open, floor, distances, total):
+    """Sum up what is listed, or all that is on the grid, and all that is not; what is left open.
+
+    One logarithm serves many pairs, and limits whose sum is below the floor are left alone.
     """
-    distance = np.sqrt(fast_squared(query, reference))
-    for t in range(len(sums)):
-        if distance == 0.0:
-            sums[t] = -np.inf
-        elif distance < limits[t]:
-            products[t] *= max(distance / limits[t], _TINY)
-            if products[t] < _TINY:
-                sums[t] += np.log(products[t])
-                products[t] = 1.0
+    n_near = len(references.near) if n_listed < 0 else n_listed
+    n_all = n_near + len(references.far)
+    total[:] = 0.0
+    start = 0
+    while start < n_all and n_open > 0:
+        n = min(len(distances), n_all - start)
+        for t in range(n):
+            if start + t >= n_near:
+                row = references.far[start + t - n_near]
+            else:
+                row = references.near[start + t if n_listed < 0 else listed[start + t]]
+            distances[t] = np.sqrt(fast_squared(query, references.base[row]))
+        for a in range(n_open):
+            total[a] += np.log(_product(distances, n, inverses[a]))
+        while n_open > 0 and total[n_open - 1] < floor:
+            n_open -= 1
+        start += n
+    return n_open
 
 
 @njit(cache=True, nogil=True)
-def _finish(found, start, queries, references, limits, sums):
+def _finish(found, start, queries, references, limits, floor, sums):
     """Measure what may be above the floor."""
-    products, total = np.empty(len(sums)), np.empty(len(sums))
+    inverses = 1.0 / np.maximum(limits.limits, _LEAST_LIMIT)
+    distances, total = np.empty(_AT_ONCE), np.empty(len(sums))
     for i in range(start, min(start + len(found.sizes), len(queries.rows))):
         s = i - start
-        n_open = found.n_open[s]
-        if n_open == 0:
+        if found.n_open[s] == 0:
             continue
         query = queries.base[queries.rows[i]]
-        products[:], total[:] = 1.0, 0.0
-        n_near = found.sizes[s] if found.is_complete[s] else len(references.near)
-        for t in range(n_near):
-            j = found.kept[s, t] if found.is_complete[s] else t
-            reference = references.base[references.near[j]]
-            _add(query, reference, limits.limits, products[:n_open], total[:n_open])
-        for row in references.far:
-            _add(query, references.base[row], limits.limits, products[:n_open], total[:n_open])
-        sums[:n_open, i] = total[:n_open] + np.log(products[:n_open])
+        n_listed = found.sizes[s] if found.is_complete[s] else -1
+        n_open = _measure(
+            query, references, found.kept[s], n_listed, inverses, found.n_open[s], floor,
+            distances, total,
+        )  # fmt: skip
+        sums[:n_open, i] = total[:n_open]
 
 
 @njit(cache=True, nogil=True)
@@ -207,4 +223,4 @@ def sum_logs(tiles, bound, never, queries, references, limits, floor, sums):
         found.sizes[:] = found.n_bounded[:] = 0
         found.n_open[:], found.at_most[:], found.is_complete[:] = len(limits), 1.0, True
         _sweep(tiles, never, first, in_steps, row_limit, found, open_rows, dots, masks)
-        _finish(found, first * n_rows, queries, references, in_steps, sums)
+        _finish(found, first * n_rows, queries, references, in_steps, floor, sums)

@@ -10,8 +10,6 @@ from precall.engines.cpu.pairs import LARGEST_Q, canonical_squared, clip_limit, 
 from precall.engines.cpu.simd_tiles import lowest_bit
 from precall.engines.cpu.tiles import MAX_LIMIT, MIN_LIMIT, tile_hits
 
-__all__ = ["Candidates", "collect_nearest", "kth_distances"]
-
 UNKNOWN = -1
 _FIRST_GUESS, _GUESS_AGAIN = 1, 4  # panels seen
 

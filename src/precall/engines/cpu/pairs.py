@@ -1,8 +1,8 @@
 """What both sweeps of the CPU engine share: the rows, and how a pair of them is decided.
 
 Names: *queries* are rows of packed ``a``, *references* rows of packed ``b``; Q is the integer
-squared distance of two rows on the grid (see ``_grid``), exact; thresholds are squared radii.
-Everything compiled here and in ``_cpu_nearest`` and ``_cpu_counts`` runs without the interpreter
+squared distance of two rows on the grid (see ``grid``), exact; thresholds are squared radii.
+Everything compiled here and in the modules of the sweeps runs without the interpreter
 lock, one call a chunk of queries, so that chunks run in parallel threads.
 """
 
@@ -13,19 +13,6 @@ import numpy as np
 from numba import njit
 
 from precall.engines.cpu.tiles import MAX_LIMIT, MIN_LIMIT
-
-__all__ = [
-    "LARGEST_Q",
-    "Bound",
-    "Queries",
-    "References",
-    "Tiles",
-    "canonical_squared",
-    "clip_limit",
-    "fast_squared",
-    "integer_limits",
-    "is_within",
-]
 
 LARGEST_Q = 2**31 - 8  # no two rows on the grid are farther apart
 
@@ -48,7 +35,7 @@ class Bound(NamedTuple):
     largest_row_error: float
     largest_col_error: float
     step: float
-    relative: float  # see _grid.Slack
+    relative: float  # see grid.Slack
     absolute: float
 
 

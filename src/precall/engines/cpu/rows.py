@@ -23,11 +23,6 @@ class PlacedSet:
     base: NDArray[Any]  # (n_stored, d) float32 or float64, read-only
     placed: GridRows
 
-    @property
-    def n_bytes(self) -> int:
-        """Size of a packed copy of all rows."""
-        return self.placed.q.nbytes
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackedRows:

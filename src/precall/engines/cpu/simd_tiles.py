@@ -2,7 +2,7 @@
 
 Each is one stand-alone LLVM function over raw pointers, called by a small Numba intrinsic, and kept
 apart (noinline) so that nothing of the caller competes for its registers. What a tile is, and the
-same in plain loops, is in ``_tiles``.
+same in plain loops, is in ``tiles``.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,6 @@ from numba import types
 from numba.extending import intrinsic
 
 from precall.engines.cpu.kernel_choice import KERNELS, Kernel, is_supported
-
-__all__ = ["avx2_tile_hits", "avx512_tile_hits", "internal_function", "lowest_bit"]
 
 _I1, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (1, 16, 32, 64))
 
@@ -63,24 +61,6 @@ def _avx2_bits(b: ir.IRBuilder, hits: ir.Value) -> ir.Value:
 Tile = dict[tuple[int, int], ir.Value]  # (row, half) -> vector of int32, held in a register
 
 
-def internal_function(
-    module: ir.Module, signature: ir.FunctionType, name: str, kernel: Kernel | None = None
-) -> ir.Function:
-    """Declare a function that stays out of line, compiled for the machine of a kernel if given."""
-    function = ir.Function(module, signature, name)
-    function.linkage = "internal"
-    function.attributes.add("noinline")
-    function.attributes.add("nounwind")
-    if kernel is not None:
-        # String attributes are not in llvmlite's list of known ones, hence set.add. With these the
-        # code compiles even if Numba was told to target a lesser CPU (NUMBA_CPU_NAME=generic), and
-        # the AVX2 kernel is not rewritten with AVX-512 instructions where they exist.
-        features = ",".join("+" + feature for feature in kernel.needs)
-        set.add(function.attributes, f'"target-cpu"="{kernel.cpu}"')
-        set.add(function.attributes, f'"target-features"="{features}"')
-    return function
-
-
 class _TileEmitter:
     """Emits ``int32 name(a, b, n_pairs, row_limit, row_norm, col_norm, col_limit, dots, masks)``.
 
@@ -94,7 +74,15 @@ class _TileEmitter:
         self.rows = range(simd.kernel.rows)
         pointer = _I32.as_pointer()
         signature = ir.FunctionType(_I32, [pointer, pointer, _I64] + [pointer] * 6)
-        self.function = internal_function(module, signature, name, self.kernel)
+        self.function = ir.Function(module, signature, name)
+        self.function.linkage = "internal"
+        # String attributes are not in llvmlite's list of known ones, hence set.add. With these the
+        # code compiles even if Numba was told to target a lesser CPU (NUMBA_CPU_NAME=generic), and
+        # the AVX2 kernel is not rewritten with AVX-512 instructions where they exist.
+        features = ",".join("+" + feature for feature in self.kernel.needs)
+        target = f'"target-cpu"="{self.kernel.cpu}"', f'"target-features"="{features}"'
+        for attribute in ("noinline", "nounwind", *target):
+            set.add(self.function.attributes, attribute)
 
     def emit(self) -> ir.Function:
         """Multiply, test, and write the products down if any was a hit."""

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from precall.engines.cpu.kernel_choice import AVX2, AVX512
 from precall.engines.cpu.simd_tiles import avx2_tile_hits, avx512_tile_hits
 
-__all__ = ["MAX_LIMIT", "MAX_NORM", "MIN_LIMIT", "PAD_NORM", "pack", "pad", "tile_hits"]
-
 # With these, no int32 expression below can overflow, every real limit is expressible
 # ("never" and "always" included) and a padding row or column (whose dots are all 0) cannot hit.
 MAX_NORM = 2**29 - 2

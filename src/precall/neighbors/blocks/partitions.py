@@ -6,8 +6,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Partitions"]
-
 WORD = 64
 
 
@@ -28,11 +26,6 @@ class Partitions:
         quarters = np.resize(np.arange(4, dtype=np.uint8), n)
         bits = np.stack([rng.permutation(quarters) for _ in range(WORD * n_words)], axis=1)
         return cls(_pack(bits % 2), _pack(bits // 2))
-
-    @property
-    def n_partitions(self) -> int:
-        """Number of partitions."""
-        return WORD * int(self.low.shape[1])
 
     def share(self, flags: NDArray[np.uint64], *, quarters: bool) -> NDArray[np.float64]:
         """Share of each block with a bit set in ``flags`` (n, n_words): (n_partitions, 2 or 4)."""

@@ -3,8 +3,6 @@
 import numpy as np
 from numba import njit
 
-__all__ = ["sum_of_cubes"]
-
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def sum_of_cubes(products, of_rows, of_columns, constant, above_diagonal):
