@@ -62,7 +62,8 @@ def compare(
     settings = Settings.of(seed=seed, **{"intervals": True, **options})
     results = {}
     with open_sweeps(engine, threads=threads, progress=progress) as sweeps:
-        sweeps.session.place(reference.rows)  # what concerns real samples alone is measured once
+        sweeps.session.place(reference.rows)
+        sweeps.remembers = True  # what concerns real samples alone is measured once
         for name, generated in sets.items():
             pair = reference, replace(generated, role="generated")
             with sweeps.placed(generated):

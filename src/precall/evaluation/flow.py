@@ -23,7 +23,6 @@ from precall.evaluation.evidence_pool import (
 from precall.evaluation.settings import Settings
 from precall.findings.modes import find_modes
 from precall.findings.samples import Samples
-from precall.neighbors.statistics import CrossPlan
 from precall.neighbors.sweeps import Sweeps
 from precall.results.evaluation import Evaluation, Protocol
 from precall.results.sample_size import wide_intervals
@@ -92,7 +91,7 @@ def assess(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> dict[st
     replicates = {}
     if settings.intervals and requests:
         sweeps.progress.doing("measuring uncertainty")
-        replicates = replicate_scores(pair, requests, scores, scored.plan.cross or CrossPlan())
+        replicates = replicate_scores(sweeps, pair, requests, scores)
         for name, blocks in replicates.items():
             interval = blocks.interval(scores[name].value, settings.confidence)
             scores[name] = replace(scores[name], interval=interval)

@@ -99,5 +99,4 @@ def _judge(sweeps: Sweeps, sets: Sets, estimator: Estimator, split: Split, seed:
         resolved.check(fold)
     plans = plan_folds(sweeps, {"": resolved}, sets, split, seed)
     found = sweeps.measure([plan.ask for plan in plans])
-    sweeps.forget(sets[0])
     return pool_evidence(sweeps, {"": resolved}, sets, plans, found)[""].judged_ratios

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from precall.data.feature_sets import FeatureSet, Rows
 from precall.data.splits import FitEval, Fold
 from precall.engines import Engine, choose_engine
-from precall.engines.answers import Met
+from precall.engines.answers import Met, Relation
 from precall.engines.protocol import Balls, Limits, Meeting, Neighbors, Session
 from precall.neighbors.radii import (
     clipped_thresholds,
@@ -76,11 +76,12 @@ class Ask:
 
 @dataclass(slots=True, eq=False)
 class Sweeps:
-    """Asks an engine's session about placed sets, and remembers the radii of sets that stay."""
+    """Asks an engine's session about placed sets."""
 
     session: Session
     progress: Progress = field(default_factory=Progress)
     engine: str = ""  # its name
+    remembers: bool = False  # radii, for more questions about the same samples
     _known: list[tuple[Rows, Radii]] = field(default_factory=list)
 
     @contextmanager
@@ -127,26 +128,28 @@ class Sweeps:
 
     def _own_radii(self, asked: Sequence[Ask]) -> list[tuple[Radii, Radii]]:
         """Squared distance of every fit sample to its k-th neighbour in its class, less itself."""
-        wanted: list[tuple[Rows, set[int]]] = []
+        every = [side.fit for ask in asked for side in ask.sides]
+        radii = {id(rows): self._remembered(rows) for rows in every}  # asks hold on to the rows
+        wanted: dict[int, tuple[Rows, set[int]]] = {}
         for ask in asked:
             for side, role in zip(ask.sides, ROLES, strict=True):
-                missing = set(ask.plan.radius_ks(role)) - self._radii(side.fit).keys()
-                same = next((ks for rows, ks in wanted if rows.is_same_as(side.fit)), None)
-                if same is not None:
-                    same |= missing
-                elif missing:
-                    wanted.append((side.fit, missing))
+                missing = set(ask.plan.radius_ks(role)) - radii[id(side.fit)].keys()
+                if missing:
+                    wanted.setdefault(id(side.fit), (side.fit, set()))[1].update(missing)
         questions = [
             Neighbors(rows, (rows,), [k + 1 for k in sorted(ks)])  # a sample is its own nearest
-            for rows, ks in wanted
+            for rows, ks in wanted.values()
         ]
-        for (rows, ks), squared in zip(wanted, self.session.kth(questions), strict=True):
+        for (rows, ks), squared in zip(wanted.values(), self.session.kth(questions), strict=True):
             found = {k: squared[:, 0, i].copy() for i, k in enumerate(sorted(ks))}
-            self._radii(rows).update(found)
-        return [(self._radii(a.fold.real.fit), self._radii(a.fold.generated.fit)) for a in asked]
+            radii[id(rows)].update(found)
+        of_sides = iter(radii[id(rows)] for rows in every)
+        return list(zip(of_sides, of_sides, strict=True))
 
-    def _radii(self, rows: Rows) -> Radii:
+    def _remembered(self, rows: Rows) -> Radii:
         """What is known of the balls of these rows; to be added to."""
+        if not self.remembers:
+            return {}
         for known, radii in self._known:
             if known.is_same_as(rows):
                 return radii
@@ -231,67 +234,109 @@ class Sweeps:
     def _cross(
         self, asked: Sequence[Ask], radii: Sequence[tuple[Radii, Radii]]
     ) -> list[CrossStatistics | None]:
-        found: list[CrossStatistics | None] = []
-        for ask, own in zip(asked, radii, strict=True):
-            plan, sides = ask.plan.cross, (ask.fold.real.fit, ask.fold.generated.fit)
-            found.append(None if plan is None else self._relate(plan, sides, own))
-        return found
-
-    def _relate(
-        self, plan: CrossPlan, sides: tuple[Rows, Rows], radii: tuple[Radii, Radii]
-    ) -> CrossStatistics:
-        """Let the classes meet. Clipped balls of real stand behind its own ones."""
-        own = [
-            [plan.tie_rule.thresholds(of[k]) for k in plan.counted_ks(role)]
-            for of, role in zip(radii, ROLES, strict=True)
+        """Let the classes meet, where that is asked for."""
+        pairs = [
+            _Pair(ask.plan.cross, (ask.fold.real.fit, ask.fold.generated.fit), own)
+            for ask, own in zip(asked, radii, strict=True)
+            if ask.plan.cross is not None
         ]
-        clipped = [clipped_thresholds(radii[0][k]) for k in sorted(plan.clipped)]
-        weights = [realism_weights(radii[0][k]) for k in sorted(plan.realism)]
-        meeting = Meeting(
-            Balls(
-                *sides,
-                _stacked([*own[0], *clipped], len(sides[0])),
-                _stacked(own[1], len(sides[1])),
-            ),
-            nearest=plan.nearest,
-            weights=_stacked(weights, len(sides[0])),
-            offset=plan.realism_offset,
+        limits = [limit for pair in pairs for limit in pair.limits]
+        clipped = [pair.clipped_among_real for pair in pairs if pair.plan.clipped]
+        relations = self.session.relate([pair.meeting for pair in pairs])
+        log_sums = iter(self.session.log_sums(limits, FLOOR))
+        counts = iter(self.session.count(clipped))
+        found = (
+            pair.read(relation, log_sums, counts)
+            for pair, relation in zip(pairs, relations, strict=True)
         )
-        (relation,) = self.session.relate([meeting])
-        log_missed = self._log_missed(plan, sides, radii)
-        among_real = self._clipped_among_real(sides[0], clipped)
-        around_generated = relation.of_references.in_others[:, len(own[0]) :]
-        found = [
-            _side(plan, c, met, sides[1 - c], radii[c], log_missed[c], around)
-            for c, met, around in (
-                (0, relation.of_queries, among_real),
-                (1, relation.of_references, around_generated),
-            )
+        return [None if ask.plan.cross is None else next(found) for ask in asked]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pair:
+    """Both classes of one fold without a split: what is asked about them, and read off."""
+
+    plan: CrossPlan
+    sides: tuple[Rows, Rows]
+    radii: tuple[Radii, Radii]
+
+    @property
+    def meeting(self) -> Meeting:
+        """Own balls of both, behind those of real its clipped ones; weights that realism asks."""
+        own = [
+            [self.plan.tie_rule.thresholds(of[k]) for k in self.plan.counted_ks(role)]
+            for of, role in zip(self.radii, ROLES, strict=True)
         ]
-        return CrossStatistics(*found)
+        weights = [realism_weights(self.radii[0][k]) for k in sorted(self.plan.realism)]
+        n, m = map(len, self.sides)
+        return Meeting(
+            Balls(*self.sides, _stacked([*own[0], *self._clipped], n), _stacked(own[1], m)),
+            nearest=self.plan.nearest,
+            weights=_stacked(weights, n),
+            offset=self.plan.realism_offset,
+        )
 
-    def _log_missed(
-        self, plan: CrossPlan, sides: tuple[Rows, Rows], radii: tuple[Radii, Radii]
-    ) -> list[dict[int, Floats]]:
-        """By class: Σ log min(1, d/R) over the other class, R of which is the other's."""
-        ks = [sorted(k for role, k in plan.soft if role == of) for of in reversed(ROLES)]
-        limits = [np.array([soft_radius(radii[1 - c][k]) for k in ks[c]]) for c in (0, 1)]
-        orders = [np.argsort(of, kind="stable") for of in limits]
-        questions = [Limits(sides[c], sides[1 - c], limits[c][orders[c]]) for c in (0, 1) if ks[c]]
-        answers = iter(self.session.log_sums(questions, FLOOR))
-        found: list[dict[int, Floats]] = []
-        for c in (0, 1):
-            sums = list(next(answers)) if ks[c] else []
-            found.append({ks[c][at]: of for at, of in zip(orders[c], sums, strict=True)})
-        return found
+    @property
+    def clipped_among_real(self) -> Balls:
+        """The clipped balls of real samples, around real samples."""
+        real = self.sides[0]
+        return Balls(real, real, np.empty((0, len(real))), np.array(self._clipped))
 
-    def _clipped_among_real(self, real: Rows, clipped: list[Floats]) -> Counts:
-        """Count the clipped balls of other real samples around each real one: (n, n_balls)."""
-        if not clipped:
-            return np.empty((len(real), 0), np.int64)
-        nobody = np.empty((0, len(real)))
-        (counts,) = self.session.count([Balls(real, real, nobody, np.array(clipped))])
-        return counts - 1  # less its own
+    @property
+    def limits(self) -> list[Limits]:
+        """R of each class, around the samples of the other."""
+        return [
+            Limits(self.sides[c], self.sides[1 - c], np.array(sorted(self._soft_radii(c).values())))
+            for c in (0, 1)
+            if self._soft_radii(c)
+        ]
+
+    @property
+    def _clipped(self) -> list[Floats]:
+        return [clipped_thresholds(self.radii[0][k]) for k in sorted(self.plan.clipped)]
+
+    def _soft_radii(self, c: int) -> dict[int, float]:
+        """By k: R that samples of class ``c`` are covered within, which comes from the other."""
+        ks = sorted(k for role, k in self.plan.soft if role == ROLES[1 - c])
+        return {k: soft_radius(self.radii[1 - c][k]) for k in ks}
+
+    def read(
+        self, relation: Relation, log_sums: Iterator[Floats], counts: Iterator[Counts]
+    ) -> CrossStatistics:
+        """Name what was found."""
+        n_own = len(self.plan.counted_ks("real"))
+        around = relation.of_references.in_others[:, n_own:]
+        among = next(counts) - 1 if self.plan.clipped else around[:0]  # less its own
+        return CrossStatistics(
+            self._side(0, relation.of_queries, self._log_missed(0, log_sums), among),
+            self._side(1, relation.of_references, self._log_missed(1, log_sums), around),
+        )
+
+    def _log_missed(self, c: int, log_sums: Iterator[Floats]) -> dict[int, Floats]:
+        radii = self._soft_radii(c)
+        if not radii:
+            return {}
+        return dict(zip(sorted(radii, key=lambda k: radii[k]), next(log_sums), strict=True))
+
+    def _side(
+        self, c: int, met: Met, log_missed: dict[int, Floats], clipped: Counts
+    ) -> SideStatistics:
+        plan, others = self.plan, self.sides[1 - c]
+        own_ks, other_ks = plan.counted_ks(ROLES[c]), plan.counted_ks(ROLES[1 - c])
+        nearest = None
+        if plan.nearest:
+            held = {k: met.is_held[:, i].copy() for i, k in enumerate(other_ks)}
+            nearest = NearestOther(others.places_of(met.nearest), met.squared, held)
+        realism_ks = sorted(plan.realism) if c == 1 else []  # only of generated
+        return SideStatistics(
+            squared_radii={k: self.radii[c][k] for k in plan.radius_ks(ROLES[c])},
+            holds={k: met.in_own[:, i].copy() for i, k in enumerate(own_ks)},
+            held_by={k: met.in_others[:, i].copy() for i, k in enumerate(other_ks)},
+            nearest=nearest,
+            squared_realism={k: met.ratio[:, i].copy() for i, k in enumerate(realism_ks)},
+            log_missed=log_missed,
+            clipped={k: clipped[:, i].copy() for i, k in enumerate(sorted(plan.clipped))},
+        )
 
 
 @contextmanager
@@ -302,33 +347,6 @@ def open_sweeps(
     chosen, workers = choose_engine(engine), n_threads(threads)
     with progress_bar(shown=progress) as bar, chosen.open(workers, bar.advance) as session:
         yield Sweeps(session, bar, chosen.name)
-
-
-def _side(
-    plan: CrossPlan,
-    c: int,
-    met: Met,
-    others: Rows,
-    radii: Radii,
-    log_missed: dict[int, Floats],
-    clipped: Counts,
-) -> SideStatistics:
-    """Name what one class found out."""
-    own_ks, other_ks = plan.counted_ks(ROLES[c]), plan.counted_ks(ROLES[1 - c])
-    nearest = NearestOther(
-        others.places_of(met.nearest) if plan.nearest else met.nearest,
-        met.squared,
-        {k: met.is_held[:, i].copy() for i, k in enumerate(other_ks)},
-    )
-    return SideStatistics(
-        {k: radii[k] for k in plan.radius_ks(ROLES[c])},
-        {k: met.in_own[:, i].copy() for i, k in enumerate(own_ks)},
-        {k: met.in_others[:, i].copy() for i, k in enumerate(other_ks)},
-        nearest if plan.nearest else None,
-        {k: met.ratio[:, i].copy() for i, k in enumerate(sorted(plan.realism)) if c == 1},
-        log_missed,
-        {k: clipped[:, i].copy() for i, k in enumerate(sorted(plan.clipped))},
-    )
 
 
 def _stacked(rows: list[Floats], n: int) -> Floats:

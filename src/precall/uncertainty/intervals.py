@@ -22,16 +22,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.neighbors.blocks.distance_table import DistanceTable
+from precall.data.splits import NoSplit
 from precall.neighbors.blocks.one_sweep import fits_in_blocks, measure_blocks
-from precall.neighbors.blocks.recomputed import Division, measure_each_block, n_in_blocks
-from precall.neighbors.statistics import ROLES, CrossPlan
+from precall.neighbors.blocks.recomputed import Division, by_partition, n_in_blocks
+from precall.neighbors.statistics import ROLES, CrossPlan, NeighborPlan
+from precall.neighbors.sweeps import Ask, Sweeps
+from precall.runtime.threads import in_threads, single_threaded_libraries
 from precall.scores.kernel_distance import N_SUBSETS
 from precall.scores.metric import Metric, SamplePair
 from precall.scores.requests import ScoreRequest
 from precall.scores.score import Score
 
 _DEGREES_OF_FREEDOM = 64
+_BLOCKS_AT_A_TIME = 24
 
 Blocks = NDArray[np.float64]
 
@@ -95,7 +98,7 @@ class Replicates:
 
 
 def replicate_scores(
-    pair: SamplePair, requests: Sequence[ScoreRequest], scores: Mapping[str, Score], plan: CrossPlan
+    sweeps: Sweeps, pair: SamplePair, requests: Sequence[ScoreRequest], scores: Mapping[str, Score]
 ) -> dict[str, Replicates]:
     """Score random blocks of the samples.
 
@@ -105,14 +108,11 @@ def replicate_scores(
     ----------
     scores
         Of all samples.
-    plan
-        By whose tie rule.
     """
     in_one_sweep = [r for r in requests if r.metric.of_blocks == "one sweep"]
     others = [r for r in requests if r.metric.of_blocks != "one sweep"]
-    return _replicates_of_one_sweep(pair, in_one_sweep) | _recomputed_replicates(
-        pair, others, scores, plan
-    )
+    found = _replicates_of_one_sweep(pair, in_one_sweep)
+    return found | _recomputed_replicates(sweeps, pair, others, scores)
 
 
 def _replicates_of_one_sweep(
@@ -131,7 +131,7 @@ def _replicates_of_one_sweep(
 
 
 def _recomputed_replicates(
-    pair: SamplePair, requests: Sequence[ScoreRequest], scores: Mapping[str, Score], plan: CrossPlan
+    sweeps: Sweeps, pair: SamplePair, requests: Sequence[ScoreRequest], scores: Mapping[str, Score]
 ) -> dict[str, Replicates]:
     smallest = min(n_in_blocks(len(side)) for side in pair.sets) // 4
     fitting = [r for r in requests if max(r.n_needed(role) for role in ROLES) < smallest]
@@ -143,24 +143,38 @@ def _recomputed_replicates(
         for r in fitting
         if callable(r.metric.of_blocks)
     }
-    needs = [p for r in fitting if (p := r.needs) is not None]
-    united = replace(CrossPlan(), tie_rule=plan.tie_rule).union(needs)
-    table = DistanceTable.of(pair.session, division.sets) if needs else None
-    alone = pair.session.alone()
-
-    def values(b: int) -> list[float]:
-        members = division.blocks[b]
-        statistics = table.statistics(*members, united) if table else None
-        block = SamplePair(statistics, division.samples(members), alone, pair.seed)
-        pair.session.advance(len(members[0]) * len(members[1]))
-        return [float(at_once[r.name][b] if r.name in at_once else r.value(block)) for r in fitting]
-
-    halves, quarters = measure_each_block(division, values, pair.session.threads)
+    one_by_one = [r for r in fitting if r.name not in at_once]
+    found = at_once | _measured_one_by_one(sweeps, pair, one_by_one, division)
     share = max(n_in_blocks(len(side)) / len(side) for side in pair.sets)
     return {
-        r.name: Replicates(r.metric, halves[i], quarters[i], share, _extra(scores[r.name]))
-        for i, r in enumerate(fitting)
+        r.name: Replicates(r.metric, *by_partition(found[r.name]), share, _extra(scores[r.name]))
+        for r in fitting
     }
+
+
+def _measured_one_by_one(
+    sweeps: Sweeps, pair: SamplePair, requests: Sequence[ScoreRequest], division: Division
+) -> dict[str, Blocks]:
+    """Measure every block as if it were all there is; some blocks at a time."""
+    needs = [p for r in requests if (p := r.needs) is not None]
+    rule = requests[0].convention.tie_rule(*(side.input_dtype for side in pair.sets))
+    plan = NeighborPlan(cross=CrossPlan(tie_rule=rule).union(needs) if needs else None)
+    alone, values = pair.session.alone(), []
+    for start in range(0, len(division.blocks), _BLOCKS_AT_A_TIME):
+        sets = [division.samples(b) for b in division.blocks[start : start + _BLOCKS_AT_A_TIME]]
+        asked = [Ask(NoSplit().folds(*of_block, 0)[0], plan) for of_block in sets]
+        found = sweeps.measure(asked, "measuring uncertainty")
+        blocks = [
+            SamplePair(statistics.cross, of_block, alone, pair.seed)
+            for statistics, of_block in zip(found, sets, strict=True)
+        ]
+        with single_threaded_libraries():
+            values += in_threads(
+                lambda block: [float(r.value(block)) for r in requests],
+                blocks,
+                pair.session.threads,
+            )
+    return {r.name: np.array(of) for r, of in zip(requests, zip(*values, strict=True), strict=True)}
 
 
 def _extra(score: Any) -> float:

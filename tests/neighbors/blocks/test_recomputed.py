@@ -8,7 +8,7 @@ from precall.data.feature_sets import FeatureSet
 from precall.neighbors.blocks.recomputed import (
     N_PARTITIONS,
     Division,
-    measure_each_block,
+    by_partition,
     n_in_blocks,
 )
 from precall.scores import METRICS
@@ -27,14 +27,11 @@ def sets_of(n, m, d=2):
 def measure_sums(sets):
     """Halves and quarters of the sum of the first feature, of n and of m."""
     division = Division.draw(sets, seed=0)
-
-    def sums(b):
-        real, generated = (
-            side.rows.tile(0, len(side)) for side in division.samples(division.blocks[b])
-        )
-        return [float(real[:, 0].sum()), float(len(real)), float(len(generated))]
-
-    return measure_each_block(division, sums, threads=1)
+    blocks = [division.samples(members) for members in division.blocks]
+    sums = [real.rows.tile(0, len(real))[:, 0].sum() for real, _ in blocks]
+    sizes = [list(map(len, of_side)) for of_side in zip(*blocks, strict=True)]
+    found = [by_partition(np.array(values, float)) for values in (sums, *sizes)]
+    return tuple(zip(*found, strict=True))
 
 
 def test_blocks_of_a_partition_make_up_the_whole():
@@ -149,3 +146,20 @@ def test_too_few_samples_have_no_interval():
     )
     assert result.scores["nearest_precision"].interval is None
     assert result.scores["authenticity"].interval is not None
+
+
+def test_one_row_far_out_does_not_blur_the_others():
+    """Blocks are measured exactly: an outlier at 1e9 leaves the widths as they are."""
+    rng = np.random.default_rng(0)
+    real, generated = rng.normal(size=(300, 4)), rng.normal(0.3, 1, (300, 4))
+    names = ["nearest_precision", "authenticity", "clipped_coverage"]
+
+    def widths(generated):
+        found = precall.evaluate(
+            real, generated, estimators=(), scores=names, intervals=True
+        ).scores.values()
+        return [score.interval[1] - score.interval[0] for score in found]
+
+    without = widths(generated)
+    generated[7] = 1e9
+    np.testing.assert_allclose(widths(generated), without, rtol=0.2)

@@ -136,7 +136,12 @@ class CpuSession(Session):
         if not queries:
             return []
         self._settle()
-        chunks = [(i, part) for i, rows in enumerate(queries) for part in self._chunks(rows)]
+        size = self.engine.chunk or self._chunk_size(queries)
+        chunks = [
+            (i, slice(start, min(start + size, len(rows))))
+            for i, rows in enumerate(queries)
+            for start in range(0, len(rows), size)
+        ]
         stored = [rows.stored for rows in queries]
 
         def task(chunk: tuple[int, slice]) -> T:
@@ -149,16 +154,12 @@ class CpuSession(Session):
             found[i].append(result)
         return found
 
-    def _chunks(self, rows: Rows) -> list[slice]:
-        size = self.engine.chunk or self._chunk_size(rows)
-        return [slice(start, min(start + size, len(rows))) for start in range(0, len(rows), size)]
-
-    def _chunk_size(self, rows: Rows) -> int:
-        most_references = max(len(array) for array in self._arrays)
+    def _chunk_size(self, queries: Sequence[Rows]) -> int:
+        n_features, most_references = queries[0].n_features, max(map(len, self._arrays))
         size = min(
-            _CHUNK_BYTES // (2 * rows.n_features),
-            _CHUNK_PRODUCTS // (rows.n_features * most_references + 1),
-            math.ceil(len(rows) / (_CHUNKS_PER_THREAD * self.threads)),
+            _CHUNK_BYTES // (2 * n_features),
+            _CHUNK_PRODUCTS // (n_features * most_references + 1),
+            math.ceil(sum(map(len, queries)) / (_CHUNKS_PER_THREAD * self.threads)),
         )
         return max(1, size // self.kernel.rows) * self.kernel.rows
 

@@ -211,7 +211,8 @@ def sum_logs(tiles, bound, never, queries, references, limits, floor, sums):
     in_steps = _in_steps(limits, floor, row_norm, bound)
     row_limit = in_steps.tile[len(limits) - 1].copy()
     n_panels = min(_BLOCK // n_rows, a.shape[0])
-    n, width = n_panels * n_rows, _CAPACITY + _PANELS_BETWEEN * n_cols
+    n = n_panels * n_rows
+    width = min(_CAPACITY, len(tiles.col_norm)) + _PANELS_BETWEEN * n_cols
     found = _Found(
         np.empty((n, width), np.int32), np.empty((n, width), np.int32), np.empty(n, np.int64),
         np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64), np.empty(n, np.bool_),

@@ -4,18 +4,18 @@ Of at most 2 000 samples a class, which bounds the time; a variance over N of n 
 all times N/n as far as it is due to single samples, and (N/n)² as far as it is due to pairs.
 """
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.data.feature_sets import FeatureSet, Rows
+from precall.data.feature_sets import FeatureSet
 from precall.neighbors.blocks.partitions import Partitions
-from precall.runtime.threads import in_threads, single_threaded_libraries
 
 Sets = tuple[FeatureSet, FeatureSet]  # real, generated
+Halves = NDArray[np.float64]  # (n_partitions, 2)
+Quarters = NDArray[np.float64]  # (n_partitions, 4)
 Members = tuple[NDArray[np.intp], NDArray[np.intp]]  # of real, of generated
 
 N_PARTITIONS = 32
@@ -62,30 +62,15 @@ class Division:
         return real, generated
 
 
-def measure_each_block(
-    division: Division, measure: Callable[[int], Sequence[float]], threads: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Measure some scores of all blocks, block by block.
-
-    Parameters
-    ----------
-    measure
-        Returns the scores of a block; called from several threads.
-
-    Returns
-    -------
-    Shapes (n_scores, n_partitions, 2) of halves and (n_scores, n_partitions, 4) of quarters.
-    """
-    with single_threaded_libraries():
-        found = np.array(in_threads(measure, range(len(division.blocks)), threads))
-    by_partition = found.T.reshape(-1, N_PARTITIONS, _HALVES + _QUARTERS)
-    return by_partition[:, :, :_HALVES], by_partition[:, :, _HALVES:]
+def by_partition(values: NDArray[np.float64]) -> tuple[Halves, Quarters]:
+    """Arrange a value of every block by partitions."""
+    blocks = values.reshape(N_PARTITIONS, _HALVES + _QUARTERS)
+    return blocks[:, :_HALVES], blocks[:, _HALVES:]
 
 
 def _few(side: FeatureSet, seed: tuple[int, ...]) -> FeatureSet:
-    """Bring some of the samples, or all, into memory."""
+    """Choose some of the samples, or all."""
     if len(side) <= _MOST_SAMPLES:
         return side
     chosen = np.random.default_rng(seed).choice(len(side), _MOST_SAMPLES, replace=False)
-    rows = Rows(side.select(np.sort(chosen)).tile(0, _MOST_SAMPLES))
-    return replace(side, rows=rows)
+    return replace(side, rows=side.select(np.sort(chosen)))
