@@ -4,7 +4,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -440,6 +439,7 @@ def test_help_shows_an_example(run):
     assert run("--version")[1] == f"precall {precall.__version__}\n"
 
 
+@pytest.mark.slow
 def test_demo(run, tmp_path):
     code, out, _ = run("demo", "--out", str(tmp_path / "demo"))
     assert code == 0
@@ -449,22 +449,32 @@ def test_demo(run, tmp_path):
     assert out.endswith(f"Report:  {report} (open it in a browser)\n")
 
 
+SAY_WHAT_IS_GOING_ON = """
+import sys
+from precall.cli import main
+from precall.runtime.progress import Progress
+
+advance = Progress.advance
+Progress.advance = lambda self, work: (print("at work", flush=True), advance(self, work))
+sys.argv = ["precall", "evaluate", "real.npy", "generated.npy", "--json", "out.json"]
+main()
+"""
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="sends a POSIX signal")
 def test_interruption_leaves_nothing_behind(tmp_path):
     for name in ("real", "generated"):
         np.save(tmp_path / f"{name}.npy", RNG.normal(size=(120_000, 32)).astype(np.float32))
-    command = [
-        sys.executable,
-        "-m",
-        "precall",
-        "evaluate",
-        "real.npy",
-        "generated.npy",
-        "--json",
-        "out.json",
-    ]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    time.sleep(8)
+    process = subprocess.Popen(
+        [sys.executable, "-c", SAY_WHAT_IS_GOING_ON],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for _ in range(3):  # in the midst of comparing samples
+        assert process.stdout.readline() == "at work\n"
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
     assert process.returncode == 130
@@ -472,6 +482,7 @@ def test_interruption_leaves_nothing_behind(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["generated.npy", "real.npy"]
 
 
+@pytest.mark.slow
 def test_reproduce(run, tmp_path):
     code, out, _ = run("reproduce", "--list")
     assert code == 0

@@ -9,7 +9,9 @@ def test_numbers(tmp_path):
     rows[:, 1] = 0
     np.save(tmp_path / "a.npy", rows)
     info = FeatureInfo.of(tmp_path / "a.npy")
-    assert (info.n, info.d, info.stored_as, info.n_constant) == (5000, 3, "float64", 1)
+    features = info.features
+    assert (len(features), features.n_features, features.n_constant) == (5000, 3, 1)
+    assert features.input_dtype == "float64"
     assert (info.smallest, info.largest) == (rows.min(), rows.max())
     assert info.mean == pytest.approx(rows.mean())
     assert info.deviation == pytest.approx(rows.std())

@@ -126,7 +126,7 @@ def test_scores_missing_from_a_class_are_said():
     rows = RNG.normal(size=(64, 2))
     labels = ["many"] * 60 + ["few"] * 4
     result = precall.evaluate(rows, rows, labels_real=labels, estimators=())
-    assert list(result.classes["few"].scores) == ["precision", "recall"]
+    assert list(result.classes["few"].scores) == ["precision", "recall", "precision_cover"]
     missing = "score 'coverage' at k=5 needs at least 6 samples; real has 4. It is left out."
     assert f"class 'few': {missing}" in result.warnings
     assert missing in result.classes["few"].warnings

@@ -10,6 +10,7 @@ from precall.truth import Gaussian, UniformBox
 LAMBDA_UP_TO_ONE = np.geomspace(1e-3, 1, 101)
 
 
+@pytest.mark.slow
 def test_likelihood_reaches_the_true_curve():
     p, q = Gaussian(np.zeros(64)), Gaussian(np.full(64, 1 / 8))
     result = precall.evaluate(

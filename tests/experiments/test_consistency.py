@@ -1,6 +1,6 @@
 import pytest
 
-from precall.experiments.experiment import Size
+from precall.experiments.base import Size
 from precall.experiments.running import run_experiment
 from precall.experiments.sykes.consistency import EXPERIMENT, NAMES
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from precall.experiments.base import Size
 from precall.experiments.cheema_urner import cubes
 from precall.experiments.cheema_urner.cubes import EXPERIMENT, neighbors, overlap
-from precall.experiments.experiment import Size
 from precall.experiments.running import cell_name, run_experiment
 
 
@@ -23,7 +23,7 @@ def _few_cells(size):
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory):
-    small = replace(EXPERIMENT, cells=_few_cells)
+    small = replace(EXPERIMENT, steps=EXPERIMENT.steps._replace(cells=_few_cells))
     return run_experiment(small, tmp_path_factory.mktemp("cubes"), Size(quick=True))
 
 
@@ -59,14 +59,14 @@ def test_covers_are_closest_in_four_dimensions(outcome):
 
 
 def test_curves_are_left_out_where_half_of_the_samples_are_too_few():
-    values = EXPERIMENT.measure({"d": 2, "n": 15, "repeat": 0}, np.random.default_rng(0))
+    values = EXPERIMENT.steps.measure({"d": 2, "n": 15, "repeat": 0}, np.random.default_rng(0))
     assert len(values) == 9
-    values = EXPERIMENT.measure({"d": 2, "n": 30, "repeat": 0}, np.random.default_rng(0))
+    values = EXPERIMENT.steps.measure({"d": 2, "n": 30, "repeat": 0}, np.random.default_rng(0))
     assert len(values) == 9 + 2 * 4
 
 
 def test_full_size_goes_beyond_the_paper():
-    cells = EXPERIMENT.cells(Size(quick=False, repeats=2))
+    cells = EXPERIMENT.steps.cells(Size(quick=False, repeats=2))
     assert {cell["d"] for cell in cells} == set(range(1, 9))
     assert max(cell["n"] for cell in cells) > 1000
     assert len(set(map(cell_name, cells))) == len(cells)

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 
 import precall
+from precall.experiments.base import Size
 from precall.experiments.demo_scenarios import (
     EXPERIMENT,
     PRINTED,
     _same_distance_noise,
     _samples,
 )
-from precall.experiments.experiment import Size
 from precall.experiments.running import run_experiment
 
 

@@ -1,18 +1,18 @@
 import numpy as np
 import pytest
 
-from precall.experiments.experiment import Measured, Measurements, Size
-from precall.experiments.sykes.dimension import EXPERIMENT, NAMES, compare, draw, measure
+from precall.experiments.base import Measured, Measurements, Size
+from precall.experiments.sykes.dimension import EXPERIMENT, NAMES
+
+cells, measure, compare, draw = EXPERIMENT.steps
 
 
 @pytest.fixture(scope="module")
 def found():
     """The quick experiment in fewer dimensions, with fewer samples."""
-    cells = [
-        {**cell, "d": min(cell["d"], 256), "n": 800} for cell in EXPERIMENT.cells(Size(quick=True))
-    ]
+    few = [{**cell, "d": min(cell["d"], 256), "n": 800} for cell in cells(Size(quick=True))]
     return Measurements(
-        [Measured(cell, measure(cell, np.random.default_rng(i))) for i, cell in enumerate(cells)]
+        [Measured(cell, measure(cell, np.random.default_rng(i))) for i, cell in enumerate(few)]
     )
 
 

@@ -1,9 +1,9 @@
 import pytest
 
-from precall.experiments.experiment import Size
-from precall.experiments.methods import K_OF, METHODS
+from precall.experiments.base import Size
 from precall.experiments.running import run_experiment
 from precall.experiments.sykes.equal import EXPERIMENT
+from precall.experiments.sykes.gaussians import K_OF, METHODS
 
 
 @pytest.fixture(scope="module")

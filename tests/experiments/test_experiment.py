@@ -2,7 +2,7 @@
 
 import pytest
 
-from precall.experiments.experiment import Measured, Measurements, Row, Size
+from precall.experiments.base import Measured, Measurements, Row, Size
 
 
 @pytest.fixture
@@ -24,10 +24,10 @@ def test_cells_cross_all_parameters_and_repeat_them():
 
 
 def test_some_of_the_cells(found):
-    assert len(found.where(d=1).found) == 6
-    assert len(found.where(d=1, n=20).found) == 2
-    assert found.where(d=3).found == []
-    assert len(found.without(d=1, n=20).found) == 10
+    assert len(found.where(d=1)) == 6
+    assert len(found.where(d=1, n=20)) == 2
+    assert found.where(d=3) == []
+    assert len(found.without(d=1, n=20)) == 10
 
 
 def test_cells_that_share_parameters(found):

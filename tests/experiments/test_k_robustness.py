@@ -2,8 +2,8 @@
 
 import pytest
 
+from precall.experiments.base import Size
 from precall.experiments.cheema_urner.k_robustness import EXPERIMENT, mixtures, shared_modes
-from precall.experiments.experiment import Size
 from precall.experiments.running import run_experiment
 
 

@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from precall.experiments.base import Size
 from precall.experiments.cheema_urner.local import BREAK_EVEN, EXPERIMENT, PRINTED, expected_share
-from precall.experiments.experiment import Size
 from precall.experiments.running import run_experiment
 from precall.truth.closed_forms import expected_cover
 
 
 def _few_cells(size):
     """Of Theorem 4 the smallest and the largest sample, otherwise no large ones."""
-    cells = EXPERIMENT.cells(size)
+    cells = EXPERIMENT.steps.cells(size)
     largest = {"constant": 4000, "smooth": 4000, "theorem": 12_000}
     return [
         cell for cell in cells if cell["n"] <= largest[cell["case"]] and cell["n"] != BREAK_EVEN
@@ -22,7 +22,7 @@ def _few_cells(size):
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory):
-    small = replace(EXPERIMENT, cells=_few_cells)
+    small = replace(EXPERIMENT, steps=EXPERIMENT.steps._replace(cells=_few_cells))
     return run_experiment(small, tmp_path_factory.mktemp("local"), Size(quick=True, repeats=1))
 
 

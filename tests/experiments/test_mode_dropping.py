@@ -1,9 +1,15 @@
 import numpy as np
 import pytest
 
-from precall.experiments.experiment import Measured, Measurements, Size
-from precall.experiments.simon.labelled_modes import FEMALE, FIRST, HALF, SHARED, rectangle
-from precall.experiments.simon.mode_dropping import EXPERIMENT
+from precall.experiments.base import Measured, Measurements, Size
+from precall.experiments.simon.mode_dropping import (
+    EXPERIMENT,
+    FEMALE,
+    FIRST,
+    HALF,
+    SHARED,
+    rectangle,
+)
 
 
 @pytest.fixture(scope="module")
@@ -15,13 +21,13 @@ def found():
         {"part": HALF, "value": FEMALE, "n": 1500, "runs": 1},
     ]
     return Measurements(
-        [Measured(cell, EXPERIMENT.measure(cell, np.random.default_rng(0))) for cell in cells]
+        [Measured(cell, EXPERIMENT.steps.measure(cell, np.random.default_rng(0))) for cell in cells]
     )
 
 
 @pytest.fixture(scope="module")
 def rows(found):
-    return {row.what: row for row in EXPERIMENT.compare(found)}
+    return {row.what: row for row in EXPERIMENT.steps.compare(found)}
 
 
 @pytest.mark.parametrize("q", range(1, 10))
@@ -83,11 +89,11 @@ def test_figure(found):
     from matplotlib.figure import Figure
 
     figure = Figure()
-    EXPERIMENT.draw(found, figure)
+    EXPERIMENT.steps.draw(found, figure)
     assert len(figure.axes) == 9
     assert [len(ax.lines) for ax in figure.axes] == [4, 4, 4, 2, 2, 2, 5, 2, 2]
 
 
 def test_full_size_has_every_value_of_the_paper():
-    cells = EXPERIMENT.cells(Size(quick=False, repeats=1))
+    cells = EXPERIMENT.steps.cells(Size(quick=False, repeats=1))
     assert [c["value"] for c in cells if c["part"] == FIRST] == [*range(1, 10)]

@@ -3,10 +3,10 @@ import json
 import numpy as np
 import pytest
 
-from precall.experiments.sykes import outlier
-from precall.experiments.experiment import Size
-from precall.experiments.methods import METHODS
+from precall.experiments.base import Size
 from precall.experiments.running import run_experiment
+from precall.experiments.sykes import outlier
+from precall.experiments.sykes.gaussians import METHODS
 from precall.experiments.sykes.outlier import EXPERIMENT, PAIR, SMALLEST_N
 
 OTHERS = METHODS[1:]
@@ -70,13 +70,13 @@ def test_nothing_moves_without_an_outlier(monkeypatch, split):
     ordinary = PAIR.draw(200, np.random.default_rng(0))[0][-1]
     monkeypatch.setattr(outlier, "OUTLIER", ordinary)
     parameters = {"split": split, "n": 200, "repeat": 0}
-    values = EXPERIMENT.measure(parameters, np.random.default_rng(0))
+    values = EXPERIMENT.steps.measure(parameters, np.random.default_rng(0))
     moved = [value for key, value in values.items() if key.endswith("moved")]
     assert len(moved) == 8
     assert moved == pytest.approx([0] * 8, abs=1e-12)
 
 
 def test_sizes_and_figure(outcome):
-    assert {c["n"] for c in EXPERIMENT.cells(Size(quick=True))} == {SMALLEST_N}
-    assert {c["n"] for c in EXPERIMENT.cells(Size(quick=False))} == {10_000}
+    assert {c["n"] for c in EXPERIMENT.steps.cells(Size(quick=True))} == {SMALLEST_N}
+    assert {c["n"] for c in EXPERIMENT.steps.cells(Size(quick=False))} == {10_000}
     assert outcome.figure.stat().st_size > 20_000

@@ -7,7 +7,7 @@ import pytest
 
 from precall import InputError
 from precall.experiments import EXPERIMENTS, Size, finished, run_experiment
-from precall.experiments.experiment import Experiment, Row
+from precall.experiments.base import Experiment, Row, Steps
 from precall.experiments.running import cell_name
 from precall.experiments.tables import page, row_table
 
@@ -50,7 +50,7 @@ def counting():
 def experiment(counting):
     return Experiment(
         "counting", "Counting", "Sykes et al. 2024 §1", "A line.", (1, 2),
-        counting.cells, counting.measure, counting.compare, counting.draw,
+        Steps(counting.cells, counting.measure, counting.compare, counting.draw),
     )  # fmt: skip
 
 
@@ -133,6 +133,6 @@ def test_the_catalog_has_every_experiment():
         assert experiment.name == name
         assert experiment.where.startswith(papers)
         assert len(experiment.caption) > 40
-        cells = experiment.cells(Size(quick=True))
+        cells = experiment.steps.cells(Size(quick=True))
         assert len(set(map(cell_name, cells))) == len(cells)
-        assert len(experiment.cells(Size(quick=False))) >= len(cells)
+        assert len(experiment.steps.cells(Size(quick=False))) >= len(cells)

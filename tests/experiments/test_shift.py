@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import precall
-from precall.experiments.experiment import Size
-from precall.experiments.methods import METHODS
+from precall.experiments.base import Size
 from precall.experiments.running import run_experiment
-from precall.experiments.sykes.shift import EXPERIMENT, SHIFTS, measure
-from precall.experiments.sykes.shifted_gaussians import ShiftedGaussians
-from precall.experiments.sykes.sykes_grid import TABLE_1
+from precall.experiments.sykes.gaussians import METHODS, ShiftedGaussians
+from precall.experiments.sykes.shift import CELLS, EXPERIMENT, SHIFTS, TABLE_1
+
+measure = EXPERIMENT.steps.measure
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +23,12 @@ def verdicts(outcome):
 
 
 def test_table_1_is_complete():
-    assert len(TABLE_1) == 2 * 2 * len(SHIFTS)
-    assert all(len(line) == len(METHODS) for line in TABLE_1.values())
+    assert TABLE_1.shape == (2, 2, len(SHIFTS), len(METHODS))
+    published = dict(zip(CELLS, TABLE_1.flat, strict=True))
+    assert published["split", "4", 3.0, "knn"] == 0.33
+    assert published["split", "√n", 1.0, "ipr"] == 0.81
+    assert published["no split", "4", SHIFTS[2], "parzen"] == 0.68
+    assert published["no split", "√n", 3.0, "coverage"] == 0.96
 
 
 def test_every_cell_of_table_1_is_shown_both_ways(outcome):
@@ -78,6 +82,6 @@ def test_coverage_leads_and_ipr_is_last_on_new_samples():
 def test_paper_grid_explains_the_split_rows_at_full_size():
     """One run at n = 10 000: its 8 cells at δ = 1 and k = 4, √n come within 3 deviations."""
     values = measure({"shift": 1.0, "n": 10_000, "repeat": 0}, np.random.default_rng(0))
-    for k in ("4", "√n"):
-        for method, published in zip(METHODS, TABLE_1["split", k, 1.0], strict=True):
+    for k, line in zip(("4", "√n"), TABLE_1[0, :, 0], strict=True):
+        for method, published in zip(METHODS, line, strict=True):
             assert values[f"grid split {k} {method}"] == pytest.approx(published, abs=0.035)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from precall.experiments.experiment import Size
+from precall.experiments.base import Size
 from precall.experiments.running import run_experiment
 from precall.experiments.sykes.summaries import EXPERIMENT, SCENARIOS
 from precall.truth import true_curve

@@ -3,7 +3,7 @@ import pytest
 
 from precall.curves.error_rates import ErrorRates, Evidence
 from precall.curves.pr_curve import PRCurve
-from precall.experiments.sykes.shifted_gaussians import ShiftedGaussians
+from precall.experiments.sykes.gaussians import ShiftedGaussians
 from precall.experiments.sykes.sykes_grid import GriddedCurve, SykesGrid
 
 

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from precall.experiments.cheema_urner.toy_pairs import TOYS
-from precall.experiments.cheema_urner.toys import EXPERIMENT
-from precall.experiments.experiment import Size
+from precall.experiments.base import Size
+from precall.experiments.cheema_urner.toys import EXPERIMENT, TOYS
 from precall.experiments.running import run_experiment
 
 

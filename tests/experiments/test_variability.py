@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from precall.experiments.experiment import Measured, Measurements, Size
-from precall.experiments.methods import METHODS
+from precall.experiments.base import Measured, Measurements, Size
 from precall.experiments.running import run_experiment
-from precall.experiments.sykes.variability import EXPERIMENT, _mean_and_deviation, cells
+from precall.experiments.sykes.gaussians import METHODS
+from precall.experiments.sykes.variability import EXPERIMENT, _mean_and_deviation
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +15,7 @@ def outcome(tmp_path_factory):
 
 def test_batches_add_up_to_the_repetitions():
     for repeats in (1, 10, 25):
-        found = cells(Size(quick=True, repeats=repeats))
+        found = EXPERIMENT.steps.cells(Size(quick=True, repeats=repeats))
         assert sum(p["repeats"] for p in found if p["n"] == 100) == repeats
 
 

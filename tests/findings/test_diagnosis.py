@@ -7,13 +7,14 @@ from hypothesis import strategies as st
 
 import precall
 from precall.curves.pr_curve import PRCurve
-from precall.findings.diagnosis import Findings, corner, diagnose
+from precall.findings.diagnosis import corner, diagnose
+from precall.findings.samples import Extremes
 
 PERFECT = PRCurve([0.0, 1.0], [1.0, 0.0])
 
 
-def sentences(curve, bands=None, n=10_000):
-    return diagnose(Findings(curve, {"knn": curve}, bands or {}, (), n, n))
+def sentences(curve):
+    return diagnose(curve, (None, None), (), Extremes(), (10_000, 10_000))
 
 
 def test_nothing_is_wrong():

@@ -44,6 +44,7 @@ def test_the_nearest_samples_are_of_the_mode():
         assert spread < 1.2  # one Gaussian of deviation 1, the centres are far apart
 
 
+@pytest.mark.slow
 def test_no_false_alarms():
     wrong = 0
     for seed in range(40):

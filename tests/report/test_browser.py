@@ -11,7 +11,10 @@ from precall.report.page import write_page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine"),
+]
 
 RNG = np.random.default_rng(0)
 REAL, GENERATED = RNG.normal(0, 1, (300, 5)), RNG.normal(0.6, 1, (300, 5))

@@ -20,6 +20,7 @@ def evaluate(seed, shift, n=300):
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.6])
+@pytest.mark.slow
 def test_they_cover_the_expected_curve(shift):
     n_draws = 60
     results = [evaluate(seed, shift) for seed in range(n_draws)]

@@ -12,25 +12,19 @@ from precall.cli.short_commands import SHORT_COMMANDS
 from precall.errors import InputError, PrecallWarning
 from precall.version import __version__
 
-__all__ = ["main"]
-
 _BAD_INPUT = 2
 _INTERRUPTED = 130
+_SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
+_COMMANDS = [evaluate_command, compare_command, report_command, reproduce_command, *SHORT_COMMANDS]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.group(context_settings=_SETTINGS, commands=_COMMANDS, invoke_without_command=True)
 @click.version_option(__version__, prog_name="precall", message="%(prog)s %(version)s")
 @click.pass_context
 def _cli(context: click.Context) -> None:
     """Learn how a generative model fails: exact precision-recall curves."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
-
-
-for _command in (evaluate_command, compare_command, report_command, reproduce_command):
-    _cli.add_command(_command)
-for _command in SHORT_COMMANDS:
-    _cli.add_command(_command)
 
 
 def main() -> None:

@@ -8,24 +8,24 @@ from typing import Any
 import click
 
 from precall.cli import options
-from precall.cli.typed_command import remembering_command
-from precall.estimators import NEIGHBOR_ESTIMATORS
 from precall.evaluation.compare import compare
 from precall.evaluation.evaluate import evaluate
 from precall.results.comparison import Comparison
 from precall.results.evaluation import Evaluation
 from precall.scores.conventions import CONVENTIONS
 
+Result = Evaluation | Comparison
+
 
 @click.command("evaluate")
-@click.argument("real", type=options.PATH)
-@click.argument("generated", type=options.PATH)
+@options.real
+@options.generated
 @options.estimators
 @click.option(
     "--k",
-    type=options.Neighbors(),
+    metavar="INT|SQRT|CV",
     default="sqrt",
-    show_default=True,
+    callback=options.as_k,
     help="Number of neighbours; sqrt is the root of the smaller sample size, cv leaves it to "
     "cross-validation.",
 )
@@ -41,7 +41,12 @@ from precall.scores.conventions import CONVENTIONS
     is_flag=True,
     help="Let a coin decide, for each pair of a real and a generated sample, which one fits.",
 )
-@click.option("--curves/--no-curves", default=True, help="Whether to estimate curves at all.")
+@click.option(
+    "--curves/--no-curves",
+    default=True,
+    show_default=False,
+    help="Whether to estimate curves at all.",
+)
 @click.option(
     "--score",
     "scores",
@@ -52,9 +57,9 @@ from precall.scores.conventions import CONVENTIONS
 )
 @click.option(
     "--score-k",
-    "score_ks",
     type=click.IntRange(min=1),
     multiple=True,
+    callback=lambda _context, _option, ks: ks or None,
     metavar="INT",
     help="Number of neighbours of the scores; may be repeated. [default: each score's own]",
 )
@@ -62,7 +67,6 @@ from precall.scores.conventions import CONVENTIONS
     "--convention",
     type=click.Choice(list(CONVENTIONS)),
     default="precall",
-    show_default=True,
     help="Program whose scores to reproduce.",
 )
 @click.option(
@@ -72,7 +76,6 @@ from precall.scores.conventions import CONVENTIONS
 @click.option(
     "--intervals/--no-intervals",
     default=True,
-    show_default=True,
     help="Tell how uncertain scores and curves are; unless a split is chosen, curves are then the "
     "mean over four random halves.",
 )
@@ -89,11 +92,11 @@ from precall.scores.conventions import CONVENTIONS
     help="Other real samples for the ceiling, instead of half of REAL.",
 )
 @options.seed
-@click.option("--engine", default="auto", show_default=True, help="Engine that measures distances.")
+@click.option("--engine", default="auto", help="Engine that measures distances.")
 @click.option("--threads", type=int, help="Number of threads. [default: one per core]")
 @options.json
 @options.html
-@options.images_real
+@options.images_real("REAL for the page")
 @click.option(
     "--images-generated",
     type=options.PICTURES,
@@ -117,8 +120,6 @@ def evaluate_command(
     coin_flip: bool,
     curves: bool,
     scores: tuple[str, ...],
-    score_ks: tuple[int, ...],
-    modes: bool,
     ceiling: bool,
     held_out: Path | None,
     json_path: str | None,
@@ -146,31 +147,26 @@ def evaluate_command(
     inputs = [real, generated, *labels, held_out, *pictures.values()]
     options.check_outputs(json_path, html_path, samples_path, inputs)
     options.check_pictures(html_path, pictures, {"real": real, "generated": generated})
-    chosen = (estimators or NEIGHBOR_ESTIMATORS) if curves else ()
     result = evaluate(
         real,
         generated,
-        estimators=[options.named_estimator(name, k) for name in chosen],
+        estimators=options.named_estimators(estimators, k) if curves else (),
         scores=options.chosen_scores(scores),
-        score_k=score_ks or None,
         split=options.chosen_split(split, folds, coin_flip=coin_flip),
         ceiling=held_out or ceiling,
-        modes="auto" if modes else None,
         progress=sys.stderr.isatty(),
         **passed_on,
     )
-    result = remembering_command(result)
-    words = "\n".join(result.diagnosis()) if curves or modes else ""
-    _print(result, f"{result!r}\n\n{words}".rstrip(), json_path)
+    result = options.remembering_command(result)
+    words = "\n".join(result.diagnosis()) if curves or passed_on["modes"] else ""
+    text = f"{result!r}\n\n{words}".rstrip()
+    _deliver(result, text, json_path, html_path, images_real, images_generated)
     if samples_path is not None and result.samples is not None:
         result.samples.write(samples_path)
-    if html_path is not None:
-        result.to_html(html_path, images_real=images_real, images_generated=images_generated)
-        click.echo(f"\nreport: {html_path}", err=json_path == "-")
 
 
 @click.command("compare")
-@click.argument("real", type=options.PATH)
+@options.real
 @click.argument("models", nargs=-1, required=True, metavar="NAME=FILE...")
 @options.estimators
 @click.option("--score", "scores", multiple=True, metavar="NAME|all|none", help="Score to compute.")
@@ -184,7 +180,7 @@ def evaluate_command(
 @options.seed
 @options.json
 @options.html
-@options.images_real
+@options.images_real("REAL for the page")
 @click.option(
     "--images-generated",
     multiple=True,
@@ -197,7 +193,6 @@ def compare_command(
     estimators: tuple[str, ...],
     scores: tuple[str, ...],
     subsample: bool,
-    modes: bool,
     json_path: str | None,
     html_path: Path | None,
     images_real: Path | None,
@@ -223,25 +218,26 @@ def compare_command(
     found = compare(
         real,
         files,
-        estimators=estimators or tuple(NEIGHBOR_ESTIMATORS),
+        estimators=options.named_estimators(estimators, "sqrt"),
         scores=options.chosen_scores(scores),
         subsample=subsample,
-        modes="auto" if modes else None,
         progress=sys.stderr.isatty(),
         **passed_on,
     )
-    results = {name: remembering_command(result) for name, result in found.results.items()}
+    results = {name: options.remembering_command(result) for name, result in found.results.items()}
     found = replace(found, results=results)
-    _print(found, repr(found), json_path)
-    if html_path is not None:
-        found.to_html(html_path, images_real=images_real, images_generated=folders)
-        click.echo(f"\nreport: {html_path}", err=json_path == "-")
+    _deliver(found, repr(found), json_path, html_path, images_real, folders)
 
 
-def _print(found: Evaluation | Comparison, text: str, json_path: str | None) -> None:
-    """Print a result and write it as JSON; what is on standard output is then JSON alone."""
+def _deliver(
+    found: Result, text: str, json_path: str | None, html_path: Path | None, *pictures: Any
+) -> None:
+    """Print a result, write it as JSON and as a page; JSON stands on standard output alone."""
     if json_path not in (None, "-"):
         found.to_json(json_path)
     click.echo(text, err=json_path == "-")
     if json_path == "-":
         click.echo(found.to_json(), nl=False)
+    if html_path is not None:
+        found.to_html(html_path, images_real=pictures[0], images_generated=pictures[1])
+        click.echo(f"\nreport: {html_path}", err=json_path == "-")

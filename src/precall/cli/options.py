@@ -1,23 +1,33 @@
-"""Options of several commands, what options mean, and refusals before any work is done."""
+"""Options of several commands, what they mean, refusals before any work, the command in words."""
 
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Literal
 
 import click
+from click.core import ParameterSource
+from click.decorators import FC
 
 from precall.data.feature_sets import FeatureSet
 from precall.data.splits import CoinFlip, CrossFit, HoldOut, NoSplit, Split
 from precall.estimators import ESTIMATORS, NEIGHBOR_ESTIMATORS, Estimator, as_estimator
 from precall.findings.samples import check_sample_path
 from precall.report.thumbnails import as_thumbnails
+from precall.results.evaluation import Evaluation
 from precall.runtime.output_files import check_target
 
 K = int | Literal["sqrt", "cv"]
 PATH = click.Path(path_type=Path)
+FOLDER = click.Path(path_type=Path, file_okay=False)
 PICTURES = click.Path(path_type=Path, exists=True)
+# Options that no number depends on.
+_UNSEEN = {"json_path", "html_path", "samples_path", "images_real", "images_generated", "threads"}
 
+real = click.argument("real", type=PATH)
+generated = click.argument("generated", type=PATH)
 estimators = click.option(
     "--estimator",
     "estimators",
@@ -27,16 +37,12 @@ estimators = click.option(
     f"particular classifier such as classifier:forest, or clusters:50. "
     f"[default: {', '.join(NEIGHBOR_ESTIMATORS)}]",
 )
-seed = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed."
-)
-confidence = click.option(
-    "--confidence", type=float, default=0.95, show_default=True, help="Confidence of intervals."
-)
+seed = click.option("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
+confidence = click.option("--confidence", type=float, default=0.95, help="Confidence of intervals.")
 modes = click.option(
     "--modes/--no-modes",
     default=True,
-    show_default=True,
+    callback=lambda _context, _option, is_on: "auto" if is_on else None,
     help="Look for modes that are dropped, invented, over- or under-produced.",
 )
 json = click.option(
@@ -48,27 +54,26 @@ json = click.option(
 html = click.option(
     "--html", "html_path", type=PATH, help="Write a page for the browser: one file, no network."
 )
-images_real = click.option(
-    "--images-real",
-    type=PICTURES,
-    metavar="DIR|MANIFEST",
-    help="Pictures of REAL for the page: a folder, whose order of names is that of the rows, or a "
-    "text file with one path a line.",
-)
 
 
-class Neighbors(click.ParamType[int | str]):
-    """A positive integer or one of the words sqrt and cv."""
+def images_real(whose: str) -> Callable[[FC], FC]:
+    """Return the option that tells where the pictures of real samples are."""
+    return click.option(
+        "--images-real",
+        type=PICTURES,
+        metavar="DIR|MANIFEST",
+        help=f"Pictures of {whose}: a folder, whose order of names is that of the rows, or a text "
+        "file with one path a line.",
+    )
 
-    name = "INT|sqrt|cv"
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> K:
-        """Read the option."""
-        if value == "sqrt" or value == "cv":
-            return value
-        if isinstance(value, str) and value.isascii() and value.isdigit() and int(value) > 0:
-            return int(value)
-        return self.fail(f"{value!r} is neither a positive integer nor 'sqrt' or 'cv'.", param, ctx)
+def as_k(_context: click.Context, _option: click.Parameter, value: object) -> K:
+    """Read a positive integer or one of the words sqrt and cv."""
+    if value == "sqrt" or value == "cv":
+        return value
+    if isinstance(value, str) and value.isascii() and value.isdigit() and int(value) > 0:
+        return int(value)
+    raise click.BadParameter(f"{value!r} is neither a positive integer nor 'sqrt' or 'cv'.")
 
 
 def named_files(texts: tuple[str, ...]) -> dict[str, Path]:
@@ -84,9 +89,10 @@ def named_files(texts: tuple[str, ...]) -> dict[str, Path]:
     return files
 
 
-def named_estimator(name: str, k: K) -> Estimator:
-    """Return an estimator; k is for those that look at neighbours."""
-    return NEIGHBOR_ESTIMATORS[name](k) if name in NEIGHBOR_ESTIMATORS else as_estimator(name)
+def named_estimators(names: Iterable[str], k: K) -> list[Estimator]:
+    """Return estimators, by default those that look at neighbours; k is for these."""
+    near = NEIGHBOR_ESTIMATORS
+    return [near[name](k) if name in near else as_estimator(name) for name in names or near]
 
 
 def check_outputs(
@@ -149,3 +155,31 @@ def chosen_split(
     if split is None:
         return "auto"
     return HoldOut() if split else NoSplit()
+
+
+def remembering_command(result: Evaluation) -> Evaluation:
+    """Return the result with the running command in its protocol, less what only writes files."""
+    command = shlex.join(_words(click.get_current_context()))
+    return replace(result, protocol=replace(result.protocol, call=command))
+
+
+def _words(context: click.Context) -> list[str]:
+    """Return the words of a command as one would type it again."""
+    arguments: list[str] = []
+    options: list[str] = []
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        value = context.params[name]
+        values = value if isinstance(value, tuple) else (value,)
+        if isinstance(parameter, click.Argument):
+            arguments += map(str, values)
+        elif name in _UNSEEN or context.get_parameter_source(name) is ParameterSource.DEFAULT:
+            continue
+        elif isinstance(parameter, click.Option) and parameter.is_flag:
+            options.append((parameter.opts if value else parameter.secondary_opts)[0])
+        else:
+            options += [word for one in values for word in (parameter.opts[0], str(one))]
+    command = ["precall", str(context.info_name)]
+    if any(argument.startswith("-") for argument in arguments):
+        return [*command, *options, "--", *arguments]
+    return [*command, *arguments, *options]

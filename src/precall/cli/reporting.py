@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from precall.cli.options import named_files
+from precall.cli import options
 from precall.report.page import write_page
 from precall.report.protocols import protocol_differences
 from precall.results.comparison import Comparison, Difference
@@ -15,21 +15,9 @@ from precall.runtime.output_files import check_target
 
 @click.command("report")
 @click.argument("results", nargs=-1, required=True, metavar="[NAME=]RESULT.json...")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("report.html"),
-    show_default=True,
-    help="Page to write.",
-)
+@click.option("--out", type=options.PATH, default=Path("report.html"), help="Page to write.")
 @click.option("--title", help="Heading of the page.")
-@click.option(
-    "--images-real",
-    type=click.Path(path_type=Path, exists=True),
-    metavar="DIR|MANIFEST",
-    help="Pictures of the real samples: a folder, whose order of names is that of the rows, or a "
-    "text file with one path a line.",
-)
+@options.images_real("the real samples")
 @click.option(
     "--images-generated",
     multiple=True,
@@ -72,9 +60,9 @@ def report_command(
 
 def _named_documents(texts: tuple[str, ...]) -> dict[str, Path]:
     """Name each document by NAME= or by its file, in full where two would be called the same."""
-    is_named = ["=" in text and not Path(text).exists() for text in texts]
-    files = named_files(tuple(t for t, named in zip(texts, is_named, strict=True) if named))
-    plain = [Path(text) for text, named in zip(texts, is_named, strict=True) if not named]
+    named = tuple(text for text in texts if "=" in text and not Path(text).exists())
+    files = options.named_files(named)
+    plain = [Path(text) for text in texts if text not in named]
     stems = [path.stem for path in plain]
     for path in plain:
         name = path.stem if stems.count(path.stem) == 1 and path.stem not in files else str(path)
@@ -109,7 +97,7 @@ def _read(files: dict[str, Path]) -> tuple[dict[str, Evaluation], tuple[Differen
 def _named_folders(texts: tuple[str, ...], found: dict[str, Evaluation]) -> dict[str, Path]:
     if len(found) == 1 and len(texts) == 1 and Path(texts[0]).exists():
         return {next(iter(found)): Path(texts[0])}
-    folders = named_files(texts)
+    folders = options.named_files(texts)
     for name in folders:
         if name not in found:
             raise click.UsageError(

@@ -20,9 +20,8 @@ from precall.runtime.output_files import write_text
 @click.option("--quick", is_flag=True, help="Smaller samples and fewer repetitions.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=options.FOLDER,
     default=Path("reproduction"),
-    show_default=True,
     help="Folder for results, figures and the page; what is finished there is not done again.",
 )
 @options.seed

@@ -15,8 +15,8 @@ from precall.scores.frechet import frechet_distance
 
 
 @click.command("frechet")
-@click.argument("real", type=options.PATH)
-@click.argument("generated", type=options.PATH)
+@options.real
+@options.generated
 def frechet_command(real: Path, generated: Path) -> None:
     """Print the Frechet distance of two files: features (.npy), or mu and sigma (.npz).
 
@@ -28,12 +28,11 @@ def frechet_command(real: Path, generated: Path) -> None:
 
 
 @click.command("test")
-@click.argument("real", type=options.PATH)
-@click.argument("generated", type=options.PATH)
+@options.real
+@options.generated
 @click.option(
     "--estimator",
     default="classifier",
-    show_default=True,
     metavar="NAME",
     help="Classifier that tests; see precall evaluate.",
 )
@@ -42,7 +41,6 @@ def frechet_command(real: Path, generated: Path) -> None:
     "--permutations",
     type=click.IntRange(min=1),
     default=99,
-    show_default=True,
     help="How often labels are permuted and everything is fitted again; only with --folds.",
 )
 @options.seed
@@ -78,7 +76,6 @@ def test_command(
     "--shard-rows",
     type=click.IntRange(min=1),
     default=100_000,
-    show_default=True,
     help="Rows in each file of a folder.",
 )
 def convert_command(source: str, target: Path, shard_rows: int) -> None:
@@ -108,9 +105,8 @@ def info_command(file: str) -> None:
 @click.command("demo")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=options.FOLDER,
     default=Path("precall-demo"),
-    show_default=True,
     help="Folder for the report, the picture and the results.",
 )
 def demo_command(out: Path) -> None:

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from precall.curves.pr_curve import Curve, PRCurve, PrecisionRecall
@@ -55,17 +56,13 @@ class GaussianShiftCurve(Curve):
             return self._error_rates(np.log(trade_off))
 
     def _error_rates(self, u: Any) -> tuple[Any, Any]:
-        from scipy.special import ndtr
-
         half = self.shift / 2
-        return ndtr(-u / self.shift - half), ndtr(u / self.shift - half)
+        return scipy.special.ndtr(-u / self.shift - half), scipy.special.ndtr(u / self.shift - half)
 
     def _log_trade_off(self, fpr: Floats) -> Floats:
         """Return ln λ where the best classifier has this fpr."""
-        from scipy.special import ndtri
-
         with np.errstate(divide="ignore"):
-            return np.asarray(-self.shift * (ndtri(fpr) + self.shift / 2))
+            return np.asarray(-self.shift * (scipy.special.ndtri(fpr) + self.shift / 2))
 
     def swapped(self) -> Self:
         """Return the curve itself: it is symmetric."""
@@ -106,13 +103,13 @@ class GaussianShiftCurve(Curve):
         if len(other.trade_offs) == 0:
             return 0.0
         edges = self._edges_with(other)
-        shared = _integrate(lambda u: np.minimum(*self._area_densities(other, u)), edges)
-        joint = _integrate(lambda u: np.maximum(*self._area_densities(other, u)), edges)
-        return shared / joint
 
-    def _area_densities(self, other: PRCurve, u: Floats) -> tuple[Floats, Floats]:
-        ours = _area_density(*self._error_rates(u), u)
-        return ours, _area_density(*other.error_rates_at(np.exp(u)), u)
+        def densities(u: Floats) -> tuple[Floats, Floats]:
+            rates = self._error_rates(u), other.error_rates_at(np.exp(u))
+            return _area_density(*rates[0], u), _area_density(*rates[1], u)
+
+        shared = _integrate(lambda u: np.minimum(*densities(u)), edges)
+        return shared / _integrate(lambda u: np.maximum(*densities(u)), edges)
 
     def _edges_with(self, other: PRCurve) -> Floats:
         """Panel edges between which neither curve has a corner and the two do not cross.
@@ -123,18 +120,15 @@ class GaussianShiftCurve(Curve):
         tops = self._log_trade_off(other.fpr)
         edges = np.unique(np.concatenate([self._panels(), np.log(other.trade_offs), tops]))
         edges = edges[np.abs(edges) <= _LAST_LOG + _PANEL_WIDTH]
-
-        middles = np.exp((edges[:-1] + edges[1:]) / 2)
-        f, g = other.error_rates_at(middles)
+        f, g = other.error_rates_at(np.exp((edges[:-1] + edges[1:]) / 2))
 
         def excess(u: Any, f: Any, g: Any) -> Any:
             fpr, fnr = self._error_rates(u)
             return np.exp(u) * (fpr - f) + (fnr - g)
 
-        crossed = excess(edges[:-1], f, g) * excess(edges[1:], f, g) < 0
+        crossed = np.flatnonzero(excess(edges[:-1], f, g) * excess(edges[1:], f, g) < 0)
         crossings = [
-            _root(partial(excess, f=f[i], g=g[i]), edges[i], edges[i + 1])
-            for i in np.flatnonzero(crossed)
+            _root(partial(excess, f=f[i], g=g[i]), edges[i], edges[i + 1]) for i in crossed
         ]
         return np.unique(np.concatenate([edges, crossings]))
 
@@ -150,10 +144,8 @@ class GaussianShiftCurve(Curve):
 
     def _precision(self, u: float) -> float:
         """α at λ = e^u, also where e^u has no float; recall is the same at −u."""
-        from scipy.special import log_ndtr, ndtr
-
-        half = self.shift / 2
-        return float(np.exp(u + log_ndtr(-u / self.shift - half)) + ndtr(u / self.shift - half))
+        log_fpr = scipy.special.log_ndtr(-u / self.shift - self.shift / 2)
+        return float(np.exp(u + log_fpr) + self._error_rates(u)[1])
 
     @property
     def total_variation(self) -> float:
@@ -207,6 +199,4 @@ def _integrate(density: Callable[[Floats], Floats], edges: Floats) -> float:
 
 
 def _root(function: Callable[[float], float], low: float = -700.0, high: float = 700.0) -> float:
-    from scipy.optimize import brentq
-
-    return float(brentq(function, low, high, xtol=1e-14, rtol=4 * np.finfo(float).eps))
+    return float(scipy.optimize.brentq(function, low, high, xtol=1e-14))

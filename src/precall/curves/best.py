@@ -20,12 +20,8 @@ def best_curve(candidates: Sequence[Evidence], seed: int) -> PRCurve | None:
     for some λ. The other half measures only these again, and the hull of what it finds and of the
     trivial pair is the curve. Then the halves change places, and the two curves are averaged at
     equal λ. A few classifiers chosen beforehand are measured instead of the best of thousands, so
-    the curve is less biased downwards than any of those that it is made of.
-
-    Returns
-    -------
-    PRCurve or None
-        ``None`` where a class has fewer than two evaluated samples.
+    the curve is less biased downwards than any of those that it is made of. ``None`` where a class
+    has fewer than two evaluated samples.
     """
     if not candidates:
         return None

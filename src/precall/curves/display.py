@@ -41,8 +41,11 @@ class PRCurveDisplay:
             from matplotlib import pyplot as plt
 
             _, ax = plt.subplots(figsize=(4.8, 4.8), layout="constrained")
-        if iso_f:
-            _draw_iso_f(ax)
+        for f in _ISO_F if iso_f else ():  # F₁ = 2/(1/precision + 1/recall)
+            recall = np.linspace(f / (2 - f), 1, 100)
+            ax.plot(recall, f * recall / (2 * recall - f), color="0.85", lw=0.8, zorder=0)
+            end = (1, f / (2 - f))
+            ax.annotate(f"F₁={f:g}", end, color="0.5", fontsize=7, ha="right", va="bottom")
         line = {"label": self.label, **line}
         (self.line_,) = ax.plot(self.recall, self.precision, **line)
         self.ax_ = ax
@@ -51,11 +54,3 @@ class PRCurveDisplay:
         if line["label"] is not None:
             ax.legend(loc="lower left")
         return self
-
-
-def _draw_iso_f(ax: "Axes") -> None:
-    """Draw recall against precision at equal F₁ = 2/(1/precision + 1/recall)."""
-    for f in _ISO_F:
-        recall = np.linspace(f / (2 - f), 1, 100)
-        ax.plot(recall, f * recall / (2 * recall - f), color="0.85", lw=0.8, zorder=0)
-        ax.annotate(f"F₁={f:g}", (1, f / (2 - f)), color="0.5", fontsize=7, ha="right", va="bottom")

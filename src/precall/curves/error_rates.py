@@ -10,7 +10,8 @@ and the two trivial classifiers are always in the family (Sykes et al. 2024 §3.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
@@ -70,7 +71,7 @@ class Evidence:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ErrorRates:
     """How often each classifier of a family errs, as counts.
 
@@ -82,7 +83,6 @@ class ErrorRates:
     gamma: NDArray[np.float64]  # (n_classifiers,) of each; NaN for the two trivial ones
     n_real: int
     n_generated: int
-    _found: dict[str, tuple[Counts, Counts]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def fpr(self) -> NDArray[np.float64]:
@@ -100,30 +100,26 @@ class ErrorRates:
 
         Once for the same evidence: curves, bands and the best curve all ask.
         """
-        if (known := _known.get(evidence)) is not None:
-            return known
-        if evidence.is_real.all() or not evidence.is_real.any():
-            raise InputError(
-                "evidence must be of real and of generated samples; got only one class."
-            )
-        groups = _RatioGroups.of(evidence)
-        called_real, gamma = groups.called_real()
-        n_real = int(np.count_nonzero(evidence.is_real))
-        n_generated = len(evidence.is_real) - n_real
-        found = cls(n_real - called_real[:, 0], called_real[:, 1], gamma, n_real, n_generated)
-        _known[evidence] = found
-        return found
+        if evidence not in _known:
+            if evidence.is_real.all() or not evidence.is_real.any():
+                raise InputError(
+                    "evidence must be of real and of generated samples; got only one class."
+                )
+            called_real, gamma = _called_real(evidence)
+            n_real, n_generated = called_real[-1].tolist()  # all are called real
+            errors = n_real - called_real[:, 0], called_real[:, 1]
+            _known[evidence] = cls(*errors, gamma, n_real, n_generated)
+        return _known[evidence]
 
+    @cached_property
     def _vertices(self) -> tuple[Counts, Counts]:
         """Errors of the classifiers that are best for some λ."""
-        if "hull" not in self._found:
-            fpr, fnr = lower_hull(self.real_called_generated, self.generated_called_real)
-            self._found["hull"] = np.asarray(fpr), np.asarray(fnr)
-        return self._found["hull"]
+        fpr, fnr = lower_hull(self.real_called_generated, self.generated_called_real)
+        return np.asarray(fpr), np.asarray(fnr)
 
     def hull(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return fpr and fnr of the classifiers that are best for some λ, found on the counts."""
-        fpr, fnr = self._vertices()
+        fpr, fnr = self._vertices
         return fpr / self.n_real, fnr / self.n_generated
 
     def best(self) -> NDArray[np.float64]:
@@ -131,7 +127,7 @@ class ErrorRates:
         named = ~np.isnan(self.gamma)
         points = self.real_called_generated[named] * (self.n_generated + 1)
         points += self.generated_called_real[named]
-        fpr, fnr = self._vertices()
+        fpr, fnr = self._vertices
         known, first = np.unique(points, return_index=True)
         return self.gamma[named][first[np.isin(known, fpr * (self.n_generated + 1) + fnr)]]
 
@@ -151,61 +147,50 @@ class ErrorRates:
 _known: WeakKeyDictionary[Evidence, ErrorRates] = WeakKeyDictionary()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _RatioGroups:
-    """Evaluated samples grouped by their ratio of evidence, the most real group first."""
-
-    sizes: Counts  # (n_groups, 2): real and generated samples in each group
-    side: NDArray[np.int64]  # (n_groups,) -1 where a > b, 0 where a = b, 1 where a < b
-    quotient: NDArray[np.float64]  # (n_groups,) smaller over larger evidence
-    no_evidence: Counts  # (2,) samples with a = b = 0
-
-    @classmethod
-    def of(cls, evidence: Evidence) -> Self:
-        a, b = evidence.for_real, evidence.for_generated
-        labels = np.stack([evidence.is_real, ~evidence.is_real], axis=1)
-        empty = (a == 0) & (b == 0)
-        no_evidence = labels[empty].sum(axis=0)
-        a, b, labels = a[~empty], b[~empty], labels[~empty]
-        # The smaller evidence over the larger: exchanging the classes mirrors the order exactly.
-        side = np.sign(b.astype(np.float64) - a.astype(np.float64)).astype(np.int64)
-        quotient = np.minimum(a, b) / np.maximum(a, b)
-        order = np.lexsort((-side * quotient, side))
-        side, quotient, labels = side[order], quotient[order], labels[order]
-        first = np.ones(len(side), dtype=bool)
-        first[1:] = (side[1:] != side[:-1]) | (quotient[1:] != quotient[:-1])
-        starts = np.flatnonzero(first)
-        sizes = np.add.reduceat(labels, starts, axis=0, dtype=np.int64)
-        return cls(sizes, side[starts], quotient[starts], no_evidence)
-
-    def called_real(self) -> tuple[Counts, NDArray[np.float64]]:
-        """Real and generated samples that each distinct classifier calls real, and its γ."""
-        prefix = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(self.sizes, axis=0)])
-        never_generated = self._count(side=-1, quotient=0.0)  # groups with a > 0, b = 0
-        above_even = int(np.count_nonzero(self.side < 0))
-        even_or_above = int(np.count_nonzero(self.side <= 0))
-        ever_real = len(self.side) - self._count(side=1, quotient=0.0)  # all but a = 0
-        # γ lies halfway between the quotients b/a, or a/b from γ = 1 on, that it tells apart.
-        of_real = self.quotient[never_generated:above_even]
-        of_generated = self.quotient[even_or_above:ever_real]
-        below_one = _midpoints(np.concatenate([[0.0], of_real, [1.0]]))
-        with np.errstate(over="ignore"):
-            from_one = 1 / _midpoints(np.concatenate([[1.0], of_generated, [0.0]]))
-        from_one = np.minimum(from_one, np.finfo(np.float64).max)
-        parts = [
-            (prefix[:1], [np.nan]),  # all generated
-            (prefix[never_generated : never_generated + 1] + self.no_evidence, [0.0]),
-            (prefix[never_generated : above_even + 1], below_one),  # 0 < γ < 1
-            (prefix[even_or_above : ever_real + 1] + self.no_evidence, from_one),  # 1 ≤ γ < ∞
-            (prefix[ever_real : ever_real + 1], [np.inf]),
-            (prefix[-1:] + self.no_evidence, [np.nan]),  # all real
-        ]
-        counts, gammas = zip(*parts, strict=True)
-        return np.concatenate(counts), np.concatenate(gammas)
-
-    def _count(self, side: int, quotient: float) -> int:
-        return int(np.count_nonzero((self.side == side) & (self.quotient == quotient)))
+def _called_real(evidence: Evidence) -> tuple[Counts, NDArray[np.float64]]:
+    """Real and generated samples that each distinct classifier calls real, (n, 2), and its γ."""
+    a, b = evidence.for_real, evidence.for_generated
+    labels = np.stack([evidence.is_real, ~evidence.is_real], axis=1)
+    empty = (a == 0) & (b == 0)
+    no_evidence = labels[empty].sum(axis=0)
+    sizes, side, quotient = _ratio_groups(a[~empty], b[~empty], labels[~empty])
+    prefix = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(sizes, axis=0)])
+    never_generated = np.count_nonzero((side < 0) & (quotient == 0))  # groups with a > 0, b = 0
+    above_even, even_or_above = np.count_nonzero(side < 0), np.count_nonzero(side <= 0)
+    ever_real = len(side) - np.count_nonzero((side > 0) & (quotient == 0))  # all but a = 0
+    # γ lies halfway between the quotients b/a, or a/b from γ = 1 on, that it tells apart.
+    below_one = np.concatenate([[0.0], quotient[never_generated:above_even], [1.0]])
+    below_one = (below_one[1:] + below_one[:-1]) / 2
+    from_one = np.concatenate([[1.0], quotient[even_or_above:ever_real], [0.0]])
+    with np.errstate(over="ignore"):
+        from_one = 1 / ((from_one[1:] + from_one[:-1]) / 2)
+    from_one = np.minimum(from_one, np.finfo(np.float64).max)
+    parts = [
+        (prefix[:1], [np.nan]),  # all generated
+        (prefix[never_generated : never_generated + 1] + no_evidence, [0.0]),
+        (prefix[never_generated : above_even + 1], below_one),  # 0 < γ < 1
+        (prefix[even_or_above : ever_real + 1] + no_evidence, from_one),  # 1 ≤ γ < ∞
+        (prefix[ever_real : ever_real + 1], [np.inf]),
+        (prefix[-1:] + no_evidence, [np.nan]),  # all real
+    ]
+    counts, gammas = zip(*parts, strict=True)
+    return np.concatenate(counts), np.concatenate(gammas)
 
 
-def _midpoints(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return (values[1:] + values[:-1]) / 2
+def _ratio_groups(
+    a: NDArray[Any], b: NDArray[Any], labels: NDArray[np.bool_]
+) -> tuple[Counts, NDArray[np.int64], NDArray[np.float64]]:
+    """Group samples by their ratio of evidence, the most real group first.
+
+    Returns the samples of each class in each group, (n, 2), -1 where a > b, 0 where a = b, 1 where
+    a < b, and the smaller over the larger evidence: exchanging the classes mirrors the order.
+    """
+    side = np.sign(b.astype(np.float64) - a.astype(np.float64)).astype(np.int64)
+    quotient = np.minimum(a, b) / np.maximum(a, b)
+    order = np.lexsort((-side * quotient, side))
+    side, quotient = side[order], quotient[order]
+    is_first = np.diff(side, prepend=np.nan) != 0
+    is_first |= np.diff(quotient, prepend=np.nan) != 0
+    starts = np.flatnonzero(is_first)
+    sizes = np.add.reduceat(labels[order], starts, axis=0, dtype=np.int64)
+    return sizes, side[starts], quotient[starts]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -33,35 +34,27 @@ def lower_hull(x: NDArray[Any], y: NDArray[Any]) -> tuple[list[Any], list[Any]]:
     improves[1:] = y[1:] < lowest_so_far[:-1]
     hull: list[tuple[Any, Any]] = []
     # Python numbers: integers that never overflow.
-    for point in zip(x[improves].tolist(), y[improves].tolist(), strict=True):
-        while len(hull) > 1 and not _turns_left(hull[-2], hull[-1], point):
+    for c in zip(x[improves].tolist(), y[improves].tolist(), strict=True):
+        while len(hull) > 1:
+            a, b = hull[-2:]
+            if (b[0] - a[0]) * (c[1] - a[1]) > (b[1] - a[1]) * (c[0] - a[0]):  # turns left
+                break
             hull.pop()
-        hull.append(point)
+        hull.append(c)
     return [x for x, _ in hull], [y for _, y in hull]
-
-
-def _turns_left(a: tuple[Any, Any], b: tuple[Any, Any], c: tuple[Any, Any]) -> bool:
-    turn = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-    return bool(turn > 0)
 
 
 def mean_hull(hulls: Sequence[tuple[Floats, Floats, Floats]]) -> tuple[Floats, Floats]:
     """Return the vertices of the hull whose least λx + y is the mean of those of all ``hulls``.
 
-    It has the edges of all of them, shortened, in the order of their slopes.
-
-    Parameters
-    ----------
-    hulls
-        x ascending from 0 and y descending to 0, and the slopes between them, descending.
+    It has the edges of all of them, shortened, in the order of their slopes. Each is given as x
+    ascending from 0, y descending to 0, and the slopes between them, descending.
     """
     slopes = np.concatenate([between for _, _, between in hulls])
     order = np.argsort(-slopes, kind="stable")
     starts = np.flatnonzero(np.diff(slopes[order], prepend=np.nan) != 0)
-    steps = []
-    for i in range(2):
-        edges = np.concatenate([np.abs(np.diff(hull[i])) for hull in hulls])[order]
-        steps.append(np.add.reduceat(edges, starts) if len(starts) else edges)
+    edges = [np.concatenate([np.abs(np.diff(hull[i])) for hull in hulls])[order] for i in range(2)]
+    steps = [np.add.reduceat(lengths, starts) for lengths in edges]
     width = math.fsum(x[-1] for x, _, _ in hulls) / len(hulls)
     height = math.fsum(y[0] for _, y, _ in hulls) / len(hulls)
     return _climb(steps[0], width), _climb(steps[1][::-1], height)[::-1]
@@ -74,18 +67,30 @@ def _climb(steps: Floats, height: float) -> Floats:
 
 
 def swept_area(f: Floats, g: Floats, low: Floats, high: Floats) -> Floats:
-    """Area under the curve between the rays λ = low and λ = high, where (f, g) is optimal.
+    """Area under each piece of the curve: between the rays λ = low and λ = high (f, g) is optimal.
 
     ½[f²λ + 2fg ln λ − g²/λ] between the two, written as three terms that are never negative. The
     end λ = 0 is only reached with g = 0 and λ = ∞ only with f = 0, where these terms vanish.
-
-    Parameters
-    ----------
-    f, g, low, high
-        Arrays of one shape, one entry a piece.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         rectangle = np.where(f > 0, f**2 * (high - low), 0.0)
         middle = np.where((f > 0) & (g > 0), 2 * f * g * np.log(high / low), 0.0)
         inverse = np.where(g > 0, g**2 * (1 / low - 1 / high), 0.0)
     return 0.5 * (rectangle + middle + inverse)
+
+
+def ray_sweeping(area: float, f: float, g: float, low: float, high: float) -> float:
+    """Return the λ up to which the piece (f, g) sweeps ``area`` from the ray ``low`` on."""
+    if g == 0:
+        return min(low + 2 * area / f**2, high)
+    if f == 0:
+        rest = 1 / low - 2 * area / g**2
+        return min(1 / rest, high) if rest > 0 else high
+
+    def excess(lam: float) -> float:  # swept_area of one piece
+        middle = 2 * f * g * math.log(lam / low)
+        return (f**2 * (lam - low) + middle + g**2 * (1 / low - 1 / lam)) / 2 - area
+
+    if excess(high) <= 0:  # by rounding alone
+        return high
+    return float(scipy.optimize.brentq(excess, low, high, xtol=1e-300))

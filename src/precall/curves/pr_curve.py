@@ -6,17 +6,16 @@ A curve is the set of pairs (α_λ, β_λ), α_λ = min over classifiers of λ·
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from precall.curves import divergences
 from precall.curves.display import PRCurveDisplay
 from precall.curves.error_rates import ErrorRates
-from precall.curves.hull import lower_hull, mean_hull, swept_area
+from precall.curves.hull import lower_hull, mean_hull, ray_sweeping, swept_area
 from precall.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,17 +61,12 @@ class Curve(ABC):
 
     def at(self, trade_off: ArrayLike) -> PrecisionRecall:
         """Return precision α_λ and recall β_λ at the trade-off λ ∈ [0, ∞], a number or an array."""
-        lam = np.asarray(trade_off, dtype=np.float64)
-        outside = ~(lam >= 0)
-        if outside.any():
-            raise InputError(f"trade_off must lie in [0, inf]; got {lam[outside].flat[0]:g}.")
+        lam = _within(trade_off, "trade_off", np.inf)
         fpr, fnr = self.error_rates_at(lam)
         with np.errstate(divide="ignore", invalid="ignore"):
             precision = np.where(np.isinf(lam), fnr, lam * fpr + fnr)
             recall = np.where(lam == 0, fpr, fpr + fnr / lam)
-        return PrecisionRecall(
-            _unwrap(np.minimum(precision, 1.0)), _unwrap(np.minimum(recall, 1.0))
-        )
+        return PrecisionRecall(*(_unwrap(np.minimum(share, 1.0)) for share in (precision, recall)))
 
     @property
     def max_precision(self) -> float:
@@ -93,7 +87,8 @@ class Curve(ABC):
         if not (b > 0 and math.isfinite(b)):
             raise InputError(f"b must be a positive number; got {b!r}.")
         trade_offs = self._best_for(b)
-        means = _weighted_mean(self.at(trade_offs).precision, trade_offs, b)
+        u, v = (1.0, b * b) if b <= 1 else (1 / b / b, 1.0)  # neither overflows
+        means = (u + v) * self.at(trade_offs).precision / (u + v * trade_offs)  # since β = α/λ
         return float(np.max(means, initial=0.0))
 
     @abstractmethod
@@ -102,11 +97,11 @@ class Curve(ABC):
 
     def precision_at(self, recall: ArrayLike) -> Any:
         """Return the best precision at a given recall; 0 beyond :attr:`max_recall`."""
-        return _unwrap(self._precision_at(_shares(recall, "recall")))
+        return _unwrap(self._precision_at(_within(recall, "recall", 1)))
 
     def recall_at(self, precision: ArrayLike) -> Any:
         """Return the best recall at a given precision; 0 beyond :attr:`max_precision`."""
-        return _unwrap(self.swapped()._precision_at(_shares(precision, "precision")))
+        return _unwrap(self.swapped()._precision_at(_within(precision, "precision", 1)))
 
     @abstractmethod
     def _precision_at(self, recall: Floats) -> Floats:
@@ -141,30 +136,35 @@ class Curve(ABC):
         trade_off[-1] = np.inf
         return self.at(trade_off)
 
-    def _masses(self) -> tuple[Floats, Floats]:
-        """Mass of real and generated on each edge of the frontier: a level of p/q."""
+    def _masses(self, reverse: bool = False) -> tuple[Floats, Floats]:
+        """Mass of real and generated on each edge of the frontier, which is a level of p/q.
+
+        They determine all f-divergences, Σ q_i f(p_i / q_i) (Siry et al. 2023).
+        """
         fpr, fnr = self._frontier()
-        return np.diff(fpr), -np.diff(fnr)
+        p, q = np.diff(fpr), -np.diff(fnr)
+        return (q, p) if reverse else (p, q)
 
     @property
     def jensen_shannon(self) -> float:
         """Jensen–Shannon divergence in nats, between 0 and ln 2."""
-        return divergences.jensen_shannon(*self._masses())
+        p, q = self._masses()
+        mean = (p + q) / 2
+        return max(0.0, (_sum(_kl, p, mean) + _sum(_kl, q, mean)) / 2)
 
     @property
     def hellinger(self) -> float:
         """Hellinger distance, between 0 and 1."""
-        return divergences.hellinger(*self._masses())
+        p, q = self._masses()
+        return math.sqrt(max(0.0, 1.0 - math.fsum(np.sqrt(p * q))))
 
     def kl_divergence(self, *, reverse: bool = False) -> float:
         """Return KL(P‖Q), or KL(Q‖P) if ``reverse``: infinite as soon as some mode is missed."""
-        p, q = self._masses()
-        return divergences.kl(q, p) if reverse else divergences.kl(p, q)
+        return _sum(_kl, *self._masses(reverse))
 
     def chi2_divergence(self, *, reverse: bool = False) -> float:
         """Return χ²(P‖Q), or χ²(Q‖P) if ``reverse``: infinite as soon as some mode is missed."""
-        p, q = self._masses()
-        return divergences.chi2(q, p) if reverse else divergences.chi2(p, q)
+        return max(0.0, _sum(lambda p, q: p**2 / q, *self._masses(reverse)) - 1.0)
 
     @property
     def total_variation(self) -> float:
@@ -301,7 +301,7 @@ class PRCurve(Curve):
         i = min(int(np.searchsorted(swept, target)), len(areas) - 1)
         missing = target - (swept[i - 1] if i else 0.0)
         piece = map(float, (f[i], g[i], low[i], high[i]))
-        return self.at(_trade_off_sweeping(missing, *piece))
+        return self.at(ray_sweeping(missing, *piece))
 
     def iou(self, other: Curve) -> float:
         """Return the intersection over the union of two regions; 1 where both are empty."""
@@ -344,24 +344,6 @@ class PRCurve(Curve):
         return self.at(np.unique(edges))
 
 
-def _trade_off_sweeping(area: float, f: float, g: float, low: float, high: float) -> float:
-    """Find λ such that the piece (f, g) sweeps ``area`` between the rays ``low`` and λ."""
-    if g == 0:
-        return min(low + 2 * area / f**2, high)
-    if f == 0:
-        rest = 1 / low - 2 * area / g**2
-        return min(1 / rest, high) if rest > 0 else high
-    from scipy.optimize import brentq
-
-    def excess(lam: float) -> float:  # swept_area of one piece
-        middle = 2 * f * g * math.log(lam / low)
-        return (f**2 * (lam - low) + middle + g**2 * (1 / low - 1 / lam)) / 2 - area
-
-    if excess(high) <= 0:  # by rounding alone
-        return high
-    return float(brentq(excess, low, high, xtol=1e-300, rtol=4 * np.finfo(float).eps))
-
-
 def _check_vertices(fpr: Floats, fnr: Floats) -> None:
     def refuse(reason: str) -> None:
         raise InputError(f"fpr and fnr are not the vertices of a curve: {reason}.")
@@ -379,19 +361,24 @@ def _check_vertices(fpr: Floats, fnr: Floats) -> None:
         refuse("they are not convex")
 
 
-def _weighted_mean(precision: Any, trade_off: Any, b: float) -> Any:
-    """F_b of the point with this precision on the ray λ: (1 + b²)·α / (1 + b²·λ)."""
-    if b <= 1:
-        return (1 + b * b) * precision / (1 + b * b * trade_off)
-    return (1 / b / b + 1) * precision / (1 / b / b + trade_off)
+def _kl(p: Floats, q: Floats) -> Floats:
+    return p * np.log(p / q)
 
 
-def _shares(values: ArrayLike, name: str) -> Floats:
-    shares = np.asarray(values, dtype=np.float64)
-    outside = ~((shares >= 0) & (shares <= 1))
+def _sum(term: Callable[[Floats, Floats], Floats], p: Floats, q: Floats) -> float:
+    """Sum where p has mass; infinite where it has some and q has none."""
+    carried = p > 0
+    if (q[carried] == 0).any():
+        return math.inf
+    return max(0.0, math.fsum(term(p[carried], q[carried])))
+
+
+def _within(values: ArrayLike, name: str, most: float) -> Floats:
+    array = np.asarray(values, dtype=np.float64)
+    outside = ~((array >= 0) & (array <= most))
     if outside.any():
-        raise InputError(f"{name} must lie in [0, 1]; got {shares[outside].flat[0]:g}.")
-    return shares
+        raise InputError(f"{name} must lie in [0, {most:g}]; got {array[outside].flat[0]:g}.")
+    return array
 
 
 def _unwrap(values: NDArray[Any]) -> Any:

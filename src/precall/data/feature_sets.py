@@ -43,11 +43,7 @@ class Rows:
 
     def is_same_as(self, other: "Rows") -> bool:
         """Whether these are the same rows of the same array."""
-        if self.array is not other.array:
-            return False
-        if self.selection is None or other.selection is None:
-            return self.selection is other.selection
-        return np.array_equal(self.selection, other.selection)
+        return self.array is other.array and np.array_equal(self.stored, other.stored)
 
     def places_of(self, stored: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where rows, given by where they stand in the array, stand in this sorted selection."""
@@ -55,8 +51,7 @@ class Rows:
 
     def select(self, indices: NDArray[np.intp]) -> Self:
         """Return a lazy view of some of the rows."""
-        stored = self.selection
-        return type(self)(self.array, indices if stored is None else stored[indices])
+        return type(self)(self.array, self.stored[indices])
 
     def tile(self, start: int, stop: int) -> FloatRows:
         """Return rows ``start`` to ``stop`` of the selection, in the stored precision."""
@@ -133,12 +128,8 @@ class FeatureSet:
     def subset(self, indices: NDArray[np.intp], label: str) -> Self:
         """Return some samples, in the order they stand in, as a set of their own."""
         kept = np.sort(indices)
-        return replace(
-            self,
-            rows=self.select(kept),
-            source=f"{self.source}, {label}",
-            row_hashes=self.row_hashes[kept],
-        )
+        source, row_hashes = f"{self.source}, {label}", self.row_hashes[kept]
+        return replace(self, rows=self.select(kept), source=source, row_hashes=row_hashes)
 
 
 def check_same_features(real: FeatureSet, generated: FeatureSet) -> None:
@@ -172,17 +163,16 @@ def caveats(real: FeatureSet, generated: FeatureSet) -> list[str]:
                 f"{features.n_constant} of the {features.n_features} features of {features.role} "
                 "are constant; is the extractor saturated or the input padded?"
             )
+    n_shared = int(np.isin(generated.row_hashes, real.row_hashes).sum())
     if np.array_equal(real.row_hashes, generated.row_hashes):
         found.append(
             "real and generated are the same array; was one of the two passed twice by mistake?"
         )
-    else:
-        n_shared = int(np.isin(generated.row_hashes, real.row_hashes).sum())
-        if n_shared:
-            found.append(
-                f"{n_shared} of the {len(generated)} rows of generated are exact copies of rows of "
-                "real; a model that copies its training set scores well on precision."
-            )
+    elif n_shared:
+        found.append(
+            f"{n_shared} of the {len(generated)} rows of generated are exact copies of rows of "
+            "real; a model that copies its training set scores well on precision."
+        )
     return found
 
 
@@ -212,13 +202,8 @@ def _widen(array: NDArray[Any], role: str) -> FloatRows:
             f"{role} has dtype object: its rows are Python objects, not numbers. Build one numeric "
             f"array: numpy.array({role}.tolist(), dtype='float32')."
         )
-    if kind == "f" and size <= 8:
-        target: type[np.floating[Any]] = np.float64 if size == 8 else np.float32
-    elif kind in "iub":
-        target = np.float32 if size <= 2 else np.float64
-    elif array.dtype.name == "bfloat16":
-        target = np.float32
-    else:
+    is_bfloat16 = array.dtype.name == "bfloat16"
+    if not is_bfloat16 and (kind not in "fiub" or size > 8):
         raise InputError(
             f"{role} has dtype {array.dtype}, which is not numeric here; expected float16, "
             "bfloat16, float32, float64 or integers."
@@ -228,6 +213,7 @@ def _widen(array: NDArray[Any], role: str) -> FloatRows:
             f"{role} holds integers beyond 2**53, which float64 cannot tell apart; subtract an "
             "offset or rescale."
         )
+    target = np.float32 if is_bfloat16 else np.result_type(array.dtype, np.float32)
     return array.astype(target, copy=False)
 
 

@@ -1,14 +1,14 @@
 """Features around their common mean, for what needs no exact distances."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.data.feature_sets import FeatureSet
+from precall.data.feature_sets import FeatureSet, FloatRows
 
 _TILE = 1024  # rows
 _N_PROBES = 64
@@ -25,12 +25,9 @@ class Frame:
     @classmethod
     def around(cls, sets: Sequence[FeatureSet]) -> Self:
         """Find the frame of all samples together."""
-        tiles = [side.rows.tiles(_TILE) for side in sets]
-        sums = [tile.sum(axis=0, dtype=np.float64) for of_side in tiles for tile in of_side]
+        sums = [tile.sum(axis=0, dtype=np.float64) for tile in _tiles(sets)]
         mean = np.sum(sums, axis=0) / sum(map(len, sets))
-        largest = max(
-            float(np.abs(tile - mean).max()) for side in sets for tile in side.rows.tiles(_TILE)
-        )
+        largest = max(float(np.abs(tile - mean).max()) for tile in _tiles(sets))
         return cls(mean, math.frexp(largest)[1])
 
     def apply(self, rows: NDArray[Any]) -> NDArray[np.float64]:
@@ -41,10 +38,9 @@ class Frame:
         """Return all sets in one array; no more than a tile of the rows is ever held twice."""
         rows = np.empty((sum(map(len, sets)), len(self.center)), dtype)
         start = 0
-        for side in sets:
-            for tile in side.rows.tiles(_TILE):
-                rows[start : start + len(tile)] = self.apply(tile)
-                start += len(tile)
+        for tile in _tiles(sets):
+            rows[start : start + len(tile)] = self.apply(tile)
+            start += len(tile)
         return rows
 
     def float32_tells_neighbors_apart(self, sets: Sequence[FeatureSet]) -> bool:
@@ -64,3 +60,7 @@ class Frame:
         nearest = float(np.median(squared.min(axis=1))) * ratio
         resolution = float(np.finfo(np.float32).eps) * float(norms.max())
         return bool(nearest > _SPARE * resolution)
+
+
+def _tiles(sets: Sequence[FeatureSet]) -> Iterator[FloatRows]:
+    return (tile for side in sets for tile in side.rows.tiles(_TILE))

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.data.readers import read
-from precall.data.readers.torch_files import tensor_to_array
+from precall.data.readers.archives import tensor_to_array
 from precall.errors import InputError
+from precall.runtime.refusals import refusing
 
 _EXACT_INTEGERS = 2**53
 _FRAME_LIBRARIES = {"pandas", "polars", "pyarrow"}
@@ -22,6 +23,7 @@ _ACCEPTED = (
     "a NumPy array, a tensor (anything with __array__ or __dlpack__), a pandas, polars or pyarrow "
     "column of vectors, or the path of a file"
 )
+_EQUAL = "every sample needs the same number of features."
 
 
 def to_array(data: object, role: str) -> tuple[NDArray[Any], str]:
@@ -29,12 +31,9 @@ def to_array(data: object, role: str) -> tuple[NDArray[Any], str]:
     if isinstance(data, str | os.PathLike):
         return read(data, role), os.fspath(data)
     source = f"{type(data).__module__.split('.')[0]}.{type(data).__qualname__}"
-    try:
+    # Whatever a foreign object raises when it is asked for its values.
+    with refusing(lambda error: f"{role} is a {source} that cannot be read: {error}", Exception):
         array = _from_object(data, source, role)
-    except InputError:
-        raise
-    except Exception as error:  # whatever a foreign object raises when it is asked for its values
-        raise InputError(f"{role} is a {source} that cannot be read: {error}") from error
     if array is None:
         raise InputError(f"{role} is a {source}; expected {_ACCEPTED}.")
     return array, source
@@ -55,30 +54,15 @@ def _from_object(data: object, source: str, role: str) -> NDArray[Any] | None:
     if hasattr(data, "__array__"):
         return np.asarray(data)
     if hasattr(data, "__dlpack__"):
-        return _from_dlpack(data, role)
+        elsewhere = "Is it on another device? Move it to the CPU first."
+        message = f"{role}: this object's DLPack buffer cannot be read: "
+        with refusing(lambda e: f"{message}{e}. {elsewhere}", BufferError, RuntimeError, TypeError):
+            return np.from_dlpack(data)
     if isinstance(data, Sequence) and not isinstance(data, bytes):
-        return _from_sequence(data, role)
+        ragged = f"{role} is a {type(data).__name__} whose rows have different lengths; {_EQUAL}"
+        with refusing(lambda _: ragged, ValueError):
+            return np.asarray(data)
     return None
-
-
-def _from_dlpack(data: Any, role: str) -> NDArray[Any]:
-    try:
-        return np.from_dlpack(data)
-    except (BufferError, RuntimeError, TypeError) as error:
-        raise InputError(
-            f"{role}: this object's DLPack buffer cannot be read: {error}. "
-            "Is it on another device? Move it to the CPU first."
-        ) from error
-
-
-def _from_sequence(data: Sequence[Any], role: str) -> NDArray[Any]:
-    try:
-        return np.asarray(data)
-    except ValueError as error:  # NumPy refuses ragged nested sequences
-        raise InputError(
-            f"{role} is a {type(data).__name__} whose rows have different lengths; "
-            "every sample needs the same number of features."
-        ) from error
 
 
 def _from_frame(data: Any, role: str) -> NDArray[Any]:
@@ -130,8 +114,6 @@ def _length(vector: Any) -> int:
 def _stack_vectors(vectors: NDArray[Any], role: str) -> NDArray[Any]:
     """Turn an object array of equally long vectors into a matrix."""
     lengths = [_length(vector) for vector in vectors]
-    if not lengths:
-        return np.empty((0, 0))
     for row, length in enumerate(lengths):
         if length < 0:
             raise InputError(
@@ -140,9 +122,9 @@ def _stack_vectors(vectors: NDArray[Any], role: str) -> NDArray[Any]:
         if length != lengths[0]:
             raise InputError(
                 f"{role}: the vector in row {row} has {length} values, the one in row 0 has "
-                f"{lengths[0]}; every sample needs the same number of features."
+                f"{lengths[0]}; {_EQUAL}"
             )
-    return np.stack([np.asarray(vector) for vector in vectors])
+    return np.stack([np.asarray(vector) for vector in vectors]) if lengths else np.empty((0, 0))
 
 
 def to_labels(data: object, name: str) -> NDArray[np.str_]:
@@ -150,12 +132,8 @@ def to_labels(data: object, name: str) -> NDArray[np.str_]:
 
     Integers, text and whole floats are labels. Files are .npy, or text with one label a line.
     """
-    try:
+    with refusing(lambda error: f"{name} cannot be read as labels: {error}", Exception):
         values = _label_values(data, name)
-    except InputError:
-        raise
-    except Exception as error:  # whatever a foreign object raises when it is asked for its values
-        raise InputError(f"{name} cannot be read as labels: {error}") from error
     if values.ndim != 1:
         raise InputError(
             f"{name} must hold one label per sample; got an array of shape {values.shape}."
@@ -169,8 +147,7 @@ def to_labels(data: object, name: str) -> NDArray[np.str_]:
         n_missing = sum(not isinstance(value, str | int | np.integer) for value in values)
         if n_missing:
             raise InputError(f"{name} has {n_missing} labels that are neither integers nor text.")
-        values = values.astype(np.str_)
-    if values.dtype.kind not in "iubU":
+    elif values.dtype.kind not in "iubU":
         raise InputError(f"{name} must be integers or text; got values of type {values.dtype}.")
     return values.astype(np.str_)
 
@@ -192,8 +169,8 @@ def _label_values(data: object, name: str) -> NDArray[Any]:
 def _read_labels(path: Path, name: str) -> NDArray[Any]:
     if path.suffix == ".npy":
         return read(path, name)
-    try:
-        with path.open(encoding="utf-8-sig") as file:  # with or without a byte-order mark
-            return np.array([line.rstrip("\n") for line in file], dtype=np.str_)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{name}: cannot read labels from {path}: {error}.") from error
+    with (
+        refusing(lambda e: f"{name}: cannot read labels from {path}: {e}.", OSError, ValueError),
+        path.open(encoding="utf-8-sig") as file,  # with or without a byte-order mark
+    ):
+        return np.array([line.rstrip("\n") for line in file], dtype=np.str_)

@@ -15,17 +15,12 @@ _ROWS_AT_A_TIME = 4096
 class FeatureInfo:
     """The features of one file, in a few numbers."""
 
-    source: str
-    n: int
-    d: int
-    stored_as: str  # type before it was widened
+    features: FeatureSet
     smallest: float
     largest: float
     mean: float
     deviation: float  # over all values
-    n_constant: int  # features with one value throughout
     share_of_zeros: float
-    fingerprint: str
 
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> Self:
@@ -41,30 +36,19 @@ class FeatureInfo:
             n_zero += int(np.count_nonzero(tile == 0))
         size = len(features) * features.n_features
         variance = max(squares / size - (total / size) ** 2, 0.0)
-        return cls(
-            source=features.source,
-            n=len(features),
-            d=features.n_features,
-            stored_as=features.input_dtype,
-            smallest=smallest,
-            largest=largest,
-            mean=shift + total / size,
-            deviation=variance**0.5,
-            n_constant=features.n_constant,
-            share_of_zeros=n_zero / size,
-            fingerprint=features.fingerprint,
-        )
+        mean, deviation = shift + total / size, variance**0.5
+        return cls(features, smallest, largest, mean, deviation, n_zero / size)
 
     def __str__(self) -> str:
         lines = {
-            "file": self.source,
-            "samples": self.n,
-            "features": self.d,
-            "type": self.stored_as,
+            "file": self.features.source,
+            "samples": len(self.features),
+            "features": self.features.n_features,
+            "type": self.features.input_dtype,
             "values": f"{self.smallest:.6g} to {self.largest:.6g}",
             "mean": f"{self.mean:.6g} ± {self.deviation:.6g}",
             "zeros": f"{100 * self.share_of_zeros:.1f} %",
-            "constant features": self.n_constant,
-            "fingerprint": self.fingerprint,
+            "constant features": self.features.n_constant,
+            "fingerprint": self.features.fingerprint,
         }
         return "\n".join(f"{name:18s} {value}" for name, value in lines.items())

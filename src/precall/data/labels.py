@@ -37,15 +37,12 @@ class Labels:
         """Return every label of either side, numbers in their order, then words in theirs."""
         known = [side for side in (self.real, self.generated) if side is not None]
         labels = np.unique(np.concatenate(known)).tolist() if known else []
-        return sorted(labels, key=lambda label: (not _is_number(label), _number(label), label))
+        return sorted(labels, key=_natural)
 
     def share(self, label: str) -> ClassShare:
         """Return how much of each side has this label."""
-        real, generated = (
-            None if side is None else float((side == label).mean())
-            for side in (self.real, self.generated)
-        )
-        return ClassShare(real, generated)
+        sides = self.real, self.generated
+        return ClassShare(*(None if s is None else float((s == label).mean()) for s in sides))
 
     def select(
         self, label: str, sets: tuple[FeatureSet, FeatureSet]
@@ -57,12 +54,9 @@ class Labels:
         chosen = []
         for side, features in zip((self.real, self.generated), sets, strict=True):
             rows = None if side is None else np.flatnonzero(side == label)
-            if rows is None:
-                chosen.append(features)
-            elif len(rows) > 0:
-                chosen.append(features.subset(rows, label))
-            else:
+            if rows is not None and len(rows) == 0:
                 return None
+            chosen.append(features if rows is None else features.subset(rows, label))
         return chosen[0], chosen[1]
 
 
@@ -79,9 +73,6 @@ def _read(labels: object, features: FeatureSet) -> NDArray[np.str_] | None:
     return values
 
 
-def _is_number(label: str) -> bool:
-    return label.removeprefix("-").isdecimal() and len(label) < _LONGEST_NUMBER
-
-
-def _number(label: str) -> int:
-    return int(label) if _is_number(label) else 0
+def _natural(label: str) -> tuple[bool, int, str]:
+    is_number = label.removeprefix("-").isdecimal() and len(label) < _LONGEST_NUMBER
+    return not is_number, int(label) if is_number else 0, label

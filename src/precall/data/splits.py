@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from precall.data.feature_sets import FeatureSet, Rows
 from precall.errors import InputError, check_integer
 
+Part = tuple[NDArray[np.intp], NDArray[np.intp]]  # who fits, who is evaluated
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitEval:
@@ -30,6 +32,8 @@ class Split:
     """How samples are divided, and what that allows. ``str(split)`` is its name in results."""
 
     __slots__ = ()
+    written: ClassVar[str] = "{0!r}"
+    """How ``str`` writes it."""
     judges_unseen: ClassVar[bool] = True
     """Whether nobody is evaluated by a classifier that was fitted on it."""
     is_single: ClassVar[bool] = False
@@ -40,6 +44,17 @@ class Split:
 
     def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
         """Divide both sets, the same way for the same seed."""
+        sides = [
+            [_fit_eval(features, *part) for part in self._parts(features, rng)]
+            for features, rng in zip((real, generated), _generators(seed), strict=True)
+        ]
+        return tuple(Fold(*pair) for pair in zip(*sides, strict=True))
+
+    def __str__(self) -> str:
+        return self.written.format(self)
+
+    def _parts(self, features: FeatureSet, rng: np.random.Generator) -> list[Part]:
+        """Say for each fold which samples of a set fit, and which are evaluated."""
         raise TypeError(f"{type(self).__name__} does not say how samples are divided")
 
 
@@ -47,14 +62,12 @@ class Split:
 class NoSplit(Split):
     """Every sample both fits and is evaluated, as the scalar metrics of the field do."""
 
+    written: ClassVar[str] = "none"
     judges_unseen: ClassVar[bool] = False
 
     def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
         """Return the one fold in which both sets play both roles."""
         return (Fold(FitEval(real.rows, real.rows), FitEval(generated.rows, generated.rows)),)
-
-    def __str__(self) -> str:
-        return "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +80,7 @@ class HoldOut(Split):
         Share of each class that fits; the rest is evaluated.
     """
 
+    written: ClassVar[str] = "hold-out {0.fit_fraction:g}"
     is_single: ClassVar[bool] = True
     fit_fraction: float = 0.5
 
@@ -76,19 +90,11 @@ class HoldOut(Split):
                 f"fit_fraction must lie between 0 and 1, both excluded; got {self.fit_fraction!r}."
             )
 
-    def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
-        """Return one fold that fits on a random part and evaluates the rest."""
-        parts = []
-        for features, rng in zip((real, generated), _generators(seed), strict=True):
-            n = len(features)
-            _check_divisible(features, 2)
-            n_fit = min(max(round(self.fit_fraction * n), 1), n - 1)
-            order = rng.permutation(n)
-            parts.append(_fit_eval(features, order[:n_fit], order[n_fit:]))
-        return (Fold(*parts),)
-
-    def __str__(self) -> str:
-        return f"hold-out {self.fit_fraction:g}"
+    def _parts(self, features: FeatureSet, rng: np.random.Generator) -> list[Part]:
+        n = _n_divisible(features, 2)
+        n_fit = min(max(round(self.fit_fraction * n), 1), n - 1)
+        order = rng.permutation(n)
+        return [(order[:n_fit], order[n_fit:])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +104,7 @@ class RepeatedHoldOut(Split):
     What differs between the splits, and within each, tells how uncertain the curve is.
     """
 
+    written: ClassVar[str] = "{0.n_splits} times hold-out 0.5"
     repeats_halves: ClassVar[bool] = True
     n_splits: int = 4
 
@@ -109,9 +116,6 @@ class RepeatedHoldOut(Split):
         seeds = np.random.SeedSequence(seed).generate_state(self.n_splits).tolist()
         return tuple(HoldOut().folds(real, generated, each)[0] for each in seeds)
 
-    def __str__(self) -> str:
-        return f"{self.n_splits} times hold-out 0.5"
-
 
 @dataclass(frozen=True, slots=True)
 class CoinFlip(Split):
@@ -121,14 +125,14 @@ class CoinFlip(Split):
     their own.
     """
 
+    written: ClassVar[str] = "coin flip"
     is_single: ClassVar[bool] = True
 
     def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
         """Return the one fold that the coins decide on."""
-        for features in (real, generated):
-            _check_divisible(features, 2)
+        n = max(_n_divisible(features, 2) for features in (real, generated))
         rng, _ = _generators(seed)  # not the stream that samples may have been drawn from
-        coins = rng.random(max(len(real), len(generated))) < 0.5
+        coins = rng.random(n) < 0.5
         sides = []
         for features, fits in ((real, coins), (generated, ~coins)):
             fits = fits[: len(features)]
@@ -136,9 +140,6 @@ class CoinFlip(Split):
                 fits[0] = not fits[0]
             sides.append(_fit_eval(features, np.flatnonzero(fits), np.flatnonzero(~fits)))
         return (Fold(*sides),)
-
-    def __str__(self) -> str:
-        return "coin flip"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,27 +149,16 @@ class CrossFit(Split):
     Every sample is evaluated exactly once, never by a classifier that has seen it.
     """
 
+    written: ClassVar[str] = "cross-fit {0.n_folds}"
     n_folds: int = 2
 
     def __post_init__(self) -> None:
         check_integer("folds", self.n_folds, 2)
 
-    def folds(self, real: FeatureSet, generated: FeatureSet, seed: int) -> tuple[Fold, ...]:
-        """Return one fold a part."""
-        classes = []
-        for features, rng in zip((real, generated), _generators(seed), strict=True):
-            _check_divisible(features, self.n_folds)
-            parts = np.array_split(rng.permutation(len(features)), self.n_folds)
-            classes.append(
-                [
-                    _fit_eval(features, np.concatenate(parts[:i] + parts[i + 1 :]), part)
-                    for i, part in enumerate(parts)
-                ]
-            )
-        return tuple(Fold(*pair) for pair in zip(*classes, strict=True))
-
-    def __str__(self) -> str:
-        return f"cross-fit {self.n_folds}"
+    def _parts(self, features: FeatureSet, rng: np.random.Generator) -> list[Part]:
+        order = rng.permutation(_n_divisible(features, self.n_folds))
+        parts = np.array_split(order, self.n_folds)
+        return [(np.concatenate(parts[:i] + parts[i + 1 :]), part) for i, part in enumerate(parts)]
 
 
 def as_split(split: bool | float | Split | None) -> Split:
@@ -194,9 +184,11 @@ def _fit_eval(features: FeatureSet, fit: NDArray[np.intp], evaluated: NDArray[np
     return FitEval(features.select(np.sort(fit)), features.select(np.sort(evaluated)))
 
 
-def _check_divisible(features: FeatureSet, n_parts: int) -> None:
+def _n_divisible(features: FeatureSet, n_parts: int) -> int:
+    """Return the number of samples, of which there must be enough."""
     if len(features) < n_parts:
         raise InputError(
             f"a split into {n_parts} parts needs at least {n_parts} samples; {features.role} has "
             f"{len(features)}."
         )
+    return len(features)

@@ -1,26 +1,25 @@
 """The clustering curve of Sajjadi et al. 2018."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from precall.curves.error_rates import Evidence
-from precall.data.feature_sets import Rows
 from precall.data.splits import Fold
 from precall.errors import InputError, check_integer
-from precall.estimators.base import FeatureEstimator, Task
+from precall.estimators.base import Estimator, Task, in_tiles
 from precall.runtime.threads import single_threaded_libraries
 
 _STARTS = 10  # of k-means in each run, as the original has it
-_ROWS_AT_A_TIME = 4096
 _FARTHEST = 1e6  # in units of the fit samples' reach
 
 
 @dataclass(frozen=True, slots=True)
-class Clusters(FeatureEstimator):
+class Clusters(Estimator):
     """Cluster the fit samples of both classes and compare the two histograms over the clusters.
 
     Without a split this is the original: the exact curve of the two histograms, averaged at equal
@@ -68,45 +67,36 @@ class Clusters(FeatureEstimator):
         """Count both classes in each evaluated sample's cluster, among the fit samples."""
         from sklearn.cluster import MiniBatchKMeans
 
-        sides = task.fold.real, task.fold.generated
-        rows = np.concatenate([side.fit.tile(0, len(side.fit)) for side in sides])
+        rows = np.concatenate([part.tile(0, len(part)) for part in task.fitted])
         seed = np.random.SeedSequence((task.seed, task.repeat)).generate_state(1)[0]
         clustering = MiniBatchKMeans(self.n_clusters, n_init=_STARTS, random_state=int(seed))
-        space = _Space.of(rows)
+        center = _centering(rows)
 
-        def clusters_of(part: Rows) -> NDArray[np.intp]:
-            tiles = map(space.apply, part.tiles(_ROWS_AT_A_TIME))
-            return np.concatenate([clustering.predict(tile) for tile in tiles])
+        def cluster(tile: NDArray[Any]) -> NDArray[np.intp]:
+            return np.asarray(clustering.predict(center(tile)))
 
         with single_threaded_libraries(), warnings.catch_warnings(action="ignore"):
-            clustering.fit(space.apply(rows))  # fewer distinct samples than clusters do no harm
-            fitted = [clusters_of(side.fit) for side in sides]
-            evaluated = np.concatenate([clusters_of(side.evaluated) for side in sides])
+            clustering.fit(center(rows))  # fewer distinct samples than clusters do no harm
+            fitted = [in_tiles(cluster, part) for part in task.fitted]
+            evaluated = in_tiles(cluster, *task.evaluated)
         real, generated = (np.bincount(part, minlength=self.n_clusters) for part in fitted)
-        is_real = np.repeat([True, False], [len(side.evaluated) for side in sides])
-        return Evidence(real[evaluated], generated[evaluated], is_real)
+        return Evidence(real[evaluated], generated[evaluated], task.is_real)
 
     def likelihood_ratio(self, evidence: Evidence, n: int, m: int) -> NDArray[np.float64]:
         """Estimate p/q as the ratio of the shares, (a/n)/(b/m)."""
         return evidence.ratio() * (m / n)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Space:
-    """Features around their mean, scaled as a whole so that no square overflows or vanishes."""
+def _centering(rows: NDArray[Any]) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """Return what centers such rows and scales them, all alike, so that no square overflows."""
+    largest = float(np.abs(rows).max()) or 1.0
+    mean = (rows.astype(np.float64) / largest).mean(axis=0) * largest
+    reach = max(float(np.abs(rows - mean).max()), np.finfo(np.float64).tiny)
+    exponent, dtype = int(np.frexp(reach)[1]), rows.dtype
 
-    mean: NDArray[np.float64]  # (d,)
-    exponent: int  # of two
-    dtype: np.dtype[Any]
-
-    @classmethod
-    def of(cls, rows: NDArray[Any]) -> Self:
-        largest = float(np.abs(rows).max()) or 1.0
-        mean = (rows.astype(np.float64) / largest).mean(axis=0) * largest
-        _, exponent = np.frexp(max(float(np.abs(rows - mean).max()), np.finfo(np.float64).tiny))
-        return cls(mean, int(exponent), rows.dtype)
-
-    def apply(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def center(tile: NDArray[Any]) -> NDArray[Any]:
         with np.errstate(over="ignore", under="ignore"):
-            scaled = np.ldexp(rows - self.mean, -self.exponent)
-        return np.clip(scaled, -_FARTHEST, _FARTHEST).astype(self.dtype)
+            scaled = np.ldexp(tile - mean, -exponent)
+        return np.asarray(np.clip(scaled, -_FARTHEST, _FARTHEST), dtype)
+
+    return center

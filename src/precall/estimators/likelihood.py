@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from precall.curves.error_rates import Evidence
-from precall.data.splits import Fold
 from precall.errors import InputError
-from precall.estimators.base import FeatureEstimator, Task
-
-_TILE = 4096
+from precall.estimators.base import Estimator, Task, in_tiles
 
 
 class HasLogDensity(Protocol):
@@ -26,7 +24,7 @@ LogDensity = HasLogDensity | Callable[[NDArray[Any]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
-class Likelihood(FeatureEstimator):
+class Likelihood(Estimator):
     """Compare the true densities: the best classifier (Simon et al. 2019, Theorem 4).
 
     Parameters
@@ -39,7 +37,6 @@ class Likelihood(FeatureEstimator):
     p: LogDensity
     q: LogDensity
     name: ClassVar[str] = "likelihood"
-    n_repeats: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         for name, density in (("p", self.p), ("q", self.q)):
@@ -48,39 +45,26 @@ class Likelihood(FeatureEstimator):
                     f"{name} must have a log_density method or be a function; got {density!r}."
                 )
 
-    def check(self, fold: Fold) -> None:
-        """Nothing is fitted."""
-
     def evidence(self, task: Task) -> Evidence:
-        """Weigh the evaluated samples, tile by tile."""
-        sides = (task.fold.real.evaluated, task.fold.generated.evaluated)
-        log_ratio = np.concatenate(
-            [self._log_ratio(tile) for s in sides for tile in s.tiles(_TILE)]
-        )
-        return self._weigh(log_ratio, *map(len, sides))
+        """Weigh the evaluated samples."""
+        return _weigh(in_tiles(self._log_ratio, *task.evaluated), task.is_real)
 
     def weigh(self, real: NDArray[Any], generated: NDArray[Any]) -> Evidence:
         """Weigh samples that are at hand as arrays (n, d) and (m, d)."""
         log_ratio = np.concatenate([self._log_ratio(rows) for rows in (real, generated)])
-        return self._weigh(log_ratio, len(real), len(generated))
-
-    def likelihood_ratio(self, evidence: Evidence, n: int, m: int) -> NDArray[np.float64]:
-        """Return p/q itself."""
-        return evidence.ratio()
+        return _weigh(log_ratio, np.arange(len(log_ratio)) < len(real))
 
     def _log_ratio(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         log_p, log_q = _log_density(self.p, rows, "p"), _log_density(self.q, rows, "q")
         with np.errstate(invalid="ignore"):  # -inf - -inf: neither can produce this row
             return log_p - log_q
 
-    def _weigh(self, log_ratio: NDArray[np.float64], n_real: int, n_generated: int) -> Evidence:
-        """p/(p + q) against q/(p + q), both from the log ratio: densities themselves underflow."""
-        from scipy.special import expit
 
-        neither = np.isnan(log_ratio)
-        for_real = np.where(neither, 0.0, expit(log_ratio))
-        for_generated = np.where(neither, 0.0, expit(-log_ratio))
-        return Evidence(for_real, for_generated, np.repeat([True, False], [n_real, n_generated]))
+def _weigh(log_ratio: NDArray[np.float64], is_real: NDArray[np.bool_]) -> Evidence:
+    """p/(p + q) against q/(p + q), both from the log ratio: densities themselves underflow."""
+    neither = np.isnan(log_ratio)
+    a, b = (np.where(neither, 0.0, scipy.special.expit(x)) for x in (log_ratio, -log_ratio))
+    return Evidence(a, b, is_real)
 
 
 def _log_density(density: LogDensity, rows: NDArray[Any], name: str) -> NDArray[np.float64]:

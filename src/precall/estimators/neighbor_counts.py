@@ -10,15 +10,18 @@ from numpy.typing import NDArray
 from precall.curves.error_rates import Evidence
 from precall.data.splits import Fold
 from precall.errors import InputError
-from precall.estimators.base import Task
+from precall.estimators.base import Estimator, Task
 from precall.neighbors.statistics import Ball, NeighborPlan
 
 _FEWEST_TO_HALVE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class NeighborEstimator:
+class NeighborEstimator(Estimator):
     """An estimator whose evidence is the number of references of each class near a sample.
+
+    Where each class has balls of its own, these hold the same share of it whatever its size, so
+    that a/b estimates p/q.
 
     Parameters
     ----------
@@ -30,7 +33,6 @@ class NeighborEstimator:
 
     k: int | Literal["sqrt", "cv"] = "sqrt"
     name: ClassVar[str]
-    n_repeats: ClassVar[int] = 1
     ball: ClassVar[Ball]
 
     def __post_init__(self) -> None:
@@ -78,10 +80,6 @@ class NeighborEstimator:
         """Read the raw counts, never divided by anything: γ absorbs every scale."""
         counts = task.statistics.counts[self.ball, self._settled_k]
         return Evidence(counts[:, 0], counts[:, 1], task.statistics.is_real)
-
-    def likelihood_ratio(self, evidence: Evidence, n: int, m: int) -> NDArray[np.float64]:
-        """Estimate p/q: each class's own balls hold the same share of it, whatever its size."""
-        return evidence.ratio()
 
 
 @dataclass(frozen=True, slots=True)

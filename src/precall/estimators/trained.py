@@ -2,27 +2,24 @@
 
 import copy
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from precall.curves.error_rates import Evidence
-from precall.data.feature_sets import Rows
 from precall.data.splits import Fold
 from precall.errors import InputError
-from precall.estimators.base import FeatureEstimator, Task
-from precall.estimators.classifiers import READY_MADE, BestOf, log_odds
+from precall.estimators.base import Estimator, Task, in_tiles
+from precall.estimators.classifiers import READY_MADE, log_odds
 
-_BEST_OF = ("linear", "quadratic", "kernel", "boosting", "mlp")
-_ROWS_AT_A_TIME = 4096
 _FEWEST = 2
 _FEWEST_FOR_BEST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Trained(FeatureEstimator):
+class Trained(Estimator):
     """Train a classifier on the fit samples, and let it weigh the evaluated ones.
 
     Any classifier gives an upper bound (Simon et al. 2019, Theorem 5), so a better one is a tighter
@@ -51,15 +48,13 @@ class Trained(FeatureEstimator):
     """
 
     estimator: Any = None
-    n_repeats: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        if self.estimator is None or isinstance(self.estimator, str):
-            if self.estimator not in (None, "best", *READY_MADE):
-                known = ", ".join(repr(name) for name in (*READY_MADE, "best"))
-                raise InputError(f"estimator {self.estimator!r} is unknown; choose from {known}.")
-            return
-        if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
+        if isinstance(self.estimator, str) and self.estimator not in READY_MADE:
+            known = ", ".join(map(repr, READY_MADE))
+            raise InputError(f"estimator {self.estimator!r} is unknown; choose from {known}.")
+        is_object = hasattr(self.estimator, "fit") and not isinstance(self.estimator, type)
+        if not (self.estimator is None or isinstance(self.estimator, str) or is_object):
             raise InputError(
                 "estimator must be a name or an object with fit and decision_function or "
                 f"predict_proba; got {self.estimator!r:.200}."
@@ -91,19 +86,23 @@ class Trained(FeatureEstimator):
 
     def evidence(self, task: Task) -> Evidence:
         """Train on the fit samples of the fold, weigh its evaluated ones."""
-        from scipy.special import expit
-
-        real, generated = task.fold.real, task.fold.generated
-        fitted = [real.fit, generated.fit]
-        rows = np.concatenate([side.tile(0, len(side)) for side in fitted])
-        labels = np.repeat([1, 0], [len(side) for side in fitted])
+        rows = np.concatenate([part.tile(0, len(part)) for part in task.fitted])
+        sizes = len(task.fitted[0]), len(task.fitted[1])
+        labels = np.repeat([1, 0], sizes)
+        if self.estimator is None or isinstance(self.estimator, str):
+            make = READY_MADE[self.estimator or "linear"]
+            classifier = make(sizes, seed=task.seed, threads=task.threads)
+        else:
+            classifier = _untrained_copy(self.estimator, task.seed)
         order = np.random.default_rng(task.seed).permutation(len(rows))  # no training by class
-        classifier = self._make(task)
         classifier.fit(rows[order], labels[order])
-        sides = real.evaluated, generated.evaluated
-        odds = np.concatenate([_weigh(classifier, side, rows.dtype) for side in sides])
-        is_real = np.repeat([True, False], [len(side) for side in sides])
-        return Evidence(expit(odds), expit(-odds), is_real, str(getattr(classifier, "choice", "")))
+
+        def weigh(tile: NDArray[Any]) -> NDArray[np.float64]:
+            return log_odds(classifier, tile.astype(rows.dtype, copy=False))
+
+        odds = in_tiles(weigh, *task.evaluated)
+        chances = scipy.special.expit(odds), scipy.special.expit(-odds)
+        return Evidence(*chances, task.is_real, str(getattr(classifier, "choice", "")))
 
     def likelihood_ratio(self, evidence: Evidence, n: int, m: int) -> NDArray[np.float64]:
         """Estimate p/q as the odds for real, over those of drawing a real sample to fit.
@@ -112,17 +111,6 @@ class Trained(FeatureEstimator):
         """
         weights = _parameters(self.estimator, "class_weight").values()
         return evidence.ratio() * (1.0 if any(isinstance(w, str) for w in weights) else m / n)
-
-    def _make(self, task: Task) -> Any:
-        """Return an untrained classifier."""
-        if not (self.estimator is None or isinstance(self.estimator, str)):
-            return _untrained_copy(self.estimator, task.seed)
-        chance = {"seed": task.seed, "threads": task.threads}
-        if self.estimator == "best":
-            makers = {name: partial(READY_MADE[name], **chance) for name in _BEST_OF}
-            return BestOf(makers, task.seed)
-        sizes = len(task.fold.real.fit), len(task.fold.generated.fit)
-        return READY_MADE[self.estimator or "linear"](sizes, **chance)
 
 
 def _untrained_copy(estimator: Any, seed: int) -> Any:
@@ -141,8 +129,3 @@ def _parameters(estimator: Any, name: str) -> dict[str, Any]:
     """Parameters of this name of a classifier of scikit-learn and of all its parts."""
     parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
     return {path: v for path, v in parameters.items() if path.rpartition("__")[2] == name}
-
-
-def _weigh(classifier: Any, side: Rows, dtype: np.dtype[Any]) -> NDArray[np.float64]:
-    tiles = (tile.astype(dtype, copy=False) for tile in side.tiles(_ROWS_AT_A_TIME))
-    return np.concatenate([log_odds(classifier, tile) for tile in tiles])

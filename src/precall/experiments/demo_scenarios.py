@@ -1,23 +1,15 @@
 """The tutorial's demonstration: ideal, collapsed and noisy generators."""
 
 import math
+from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
-from precall.experiments.drawing import (
-    Axes,
-    Figure,
-    draw_mean_curve,
-    label_pr_axes,
-    legend_outside,
-    points,
-)
-from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
+from precall.curves.pr_curve import Floats
+from precall.experiments import plots
+from precall.experiments.base import Cell, Experiment, Measurements, Row, Rows, Size, Steps, Values
 from precall.experiments.scoring import evaluate_quietly
 from precall.report.plots import COLORS, PRECISION_MEANS, RECALL_MEANS
-
-Floats = NDArray[np.float64]
 
 N, DIMENSION, SEED = 5000, 128, 42
 CENTERS = np.array([[-2.0, -2.0], [-2.0, 2.0], [2.0, -2.0], [2.0, 2.0]])
@@ -42,6 +34,7 @@ DIAGNOSES = {
     "collapse": ("Mode collapse detected", "High precision, low recall"),
     "noisy": ("Low quality but good coverage", "Low precision"),
 }
+QUADRANTS = ("mode collapse", "ideal", "failure", "low fidelity")  # of precision and recall
 
 
 def _same_distance_noise() -> float:
@@ -86,7 +79,7 @@ def _measure(cell: Cell, rng: np.random.Generator) -> Values:
         seed=int(rng.integers(2**31)),
     )
     values: Values = {name: score.value for name, score in result.scores.items()}
-    values |= {"diagnosis": result.diagnosis()[0], "curve": points(result.curves["coverage"])}
+    values |= {"diagnosis": result.diagnosis()[0], "curve": plots.points(result.curves["coverage"])}
     return values
 
 
@@ -99,8 +92,7 @@ def _compare(found: Measurements) -> Rows:
             yield here.row_against(what, published, score, tolerance=1 / N, note=note)
     for scenario in DIAGNOSES:
         yield from _diagnoses(found.where(scenario=scenario), scenario)
-    yield _same_distance(found)
-    yield _robust_k(found.where(scenario="noisy"))
+    yield from _advice(found)
     for scenario, fresh in found.without(draw=TUTORIAL).by("scenario"):
         for score in (*PRDC, "frechet_distance"):
             yield fresh.row(f"{scenario}, fresh samples: {_in_words(score)}", score)
@@ -126,7 +118,7 @@ def _tutorial_diagnosis(found: Measurements) -> str:
 def _diagnoses(found: Measurements, scenario: str) -> Rows:
     """Check that the tutorial's thresholds and our words tell what is wrong."""
     here = found.where(draw=TUTORIAL)
-    theirs, ours = _tutorial_diagnosis(here), str(here.found[0].values["diagnosis"])
+    theirs, ours = _tutorial_diagnosis(here), str(here[0].values["diagnosis"])
     expected, beginning = DIAGNOSES[scenario]
     precision, everywhere = here.mean("precision_k3"), found.mean("precision_k3")
     yield Row.claim(
@@ -136,38 +128,28 @@ def _diagnoses(found: Measurements, scenario: str) -> Rows:
         reason=f"precision {precision:.3f} is not below the threshold of .5 (mean over all draws "
         f"{everywhere:.3f}); at k = 1 it would be {here.mean('precision_k1'):.2f}",
     )
-    yield Row.claim(
-        f"{scenario}: diagnosis() begins with “{beginning}”",
-        ours,
-        holds=ours.startswith(beginning),
+    what = f"{scenario}: diagnosis() begins with “{beginning}”"
+    yield Row.claim(what, ours, holds=ours.startswith(beginning))
+
+
+def _advice(found: Measurements) -> Rows:
+    """Test why the tutorial wants two numbers instead of one, and its choice of k."""
+    keys = ("frechet_distance", *IMPROVED)
+    collapse, noisier = (
+        [found.where(scenario=name).mean(key) for key in keys] for name in ("collapse", "noisier")
     )
-
-
-def _same_distance(found: Measurements) -> Row:
-    """Two models whose Fréchet distances agree may fail in opposite ways (its motivation)."""
-    values = {
-        name: [found.where(scenario=name).mean(key) for key in ("frechet_distance", *IMPROVED)]
-        for name in ("collapse", "noisier")
-    }
-    (collapse, high_precision, low_recall), (noisier, low_precision, high_recall) = values.values()
-    return Row.claim(
+    shown = "{}: FID {:.1f}, P {:.2f}, R {:.2f}".format
+    yield Row.claim(
         "the same FID hides opposite failures",
-        "; ".join(
-            f"{name}: FID {distance:.1f}, P {precision:.2f}, R {recall:.2f}"
-            for name, (distance, precision, recall) in values.items()
-        ),
-        holds=abs(collapse - noisier) < 0.05 * collapse
-        and min(high_precision, high_recall) > 0.9
-        and max(low_precision, low_recall) < 0.35,
+        f"{shown('collapse', *collapse)}; {shown('noisier', *noisier)}",
+        holds=abs(collapse[0] - noisier[0]) < 0.05 * collapse[0]
+        and min(collapse[1], noisier[2]) > 0.9
+        and max(noisier[1], collapse[2]) < 0.35,
         note=f"noise of {_same_distance_noise():.2f} instead of 2; holds if the distances agree "
         "within 5 %, the high values exceed .9 and the low ones stay below .35",
     )
-
-
-def _robust_k(here: Measurements) -> Row:
-    """Look at what k makes of one scenario."""
-    by_k = {k: here.mean(f"precision_k{k}") for k in NEIGHBOR_COUNTS}
-    return Row.claim(
+    by_k = {k: found.where(scenario="noisy").mean(f"precision_k{k}") for k in NEIGHBOR_COUNTS}
+    yield Row.claim(
         "k = 3 is a robust choice (noisy: precision)",
         ", ".join(f"{value:.2f} at {k}" for k, value in by_k.items()),
         holds=max(abs(by_k[k] - by_k[3]) for k in (1, 5)) < 0.05,
@@ -175,34 +157,28 @@ def _robust_k(here: Measurements) -> Row:
     )
 
 
-def _draw(found: Measurements, figure: Figure) -> None:
+def _draw(found: Measurements, figure: plots.Figure) -> None:
     figure.set_size_inches(9.6, 4.2)
     scatter, curves, sensitivity = figure.subplots(1, 3)
     for (name, here), color in zip(found.by("scenario"), COLORS, strict=False):
         precision, recall = (here.values(score) for score in IMPROVED)
         scatter.plot(recall, precision, "o", color=color, label=name, alpha=0.7)
-        draw_mean_curve(curves, here, "curve", color=color, label=name)
+        plots.mean_curve(curves, here, "curve", color=color, label=name)
         for score, style in (("precision", "-"), ("recall", "--")):
             means = [here.mean(f"{score}_k{k}") for k in NEIGHBOR_COUNTS]
             sensitivity.plot(NEIGHBOR_COUNTS, means, ls=style, marker="o", ms=3, color=color)
-    _label_quadrants(scatter)
-    label_pr_axes(curves, "coverage curves, k = √n, split")
+    for word, (y, x) in zip(QUADRANTS, product((0.75, 0.25), (0.25, 0.75)), strict=True):
+        scatter.text(x, y, word, ha="center", va="center", color="0.6")
+    scatter.axhline(0.5, color="0.8", lw=0.8)
+    scatter.axvline(0.5, color="0.8", lw=0.8)
+    plots.pr_axes(scatter, "improved precision and recall, k = 3")
+    scatter.set(xlabel=RECALL_MEANS, ylabel=PRECISION_MEANS)
+    plots.pr_axes(curves, "coverage curves, k = √n, split")
     sensitivity.set(xscale="log", xlabel="k: number of neighbours", ylim=(0, 1.02), box_aspect=1)
     sensitivity.set_xticks(NEIGHBOR_COUNTS, [str(k) for k in NEIGHBOR_COUNTS])
     sensitivity.minorticks_off()
     sensitivity.set_title("precision (solid) and recall (dashed)")
-    legend_outside(figure, scatter)
-
-
-def _label_quadrants(ax: Axes) -> None:
-    words = {(0.25, 0.75): "mode collapse", (0.75, 0.75): "ideal"}
-    words |= {(0.25, 0.25): "failure", (0.75, 0.25): "low fidelity"}
-    for (x, y), word in words.items():
-        ax.text(x, y, word, ha="center", va="center", color="0.6")
-    ax.axhline(0.5, color="0.8", lw=0.8)
-    ax.axvline(0.5, color="0.8", lw=0.8)
-    label_pr_axes(ax, "improved precision and recall, k = 3")
-    ax.set(xlabel=RECALL_MEANS, ylabel=PRECISION_MEANS)
+    plots.legend_outside(figure, scatter)
 
 
 EXPERIMENT = Experiment(
@@ -214,8 +190,5 @@ EXPERIMENT = Experiment(
     "lies in the opposite quadrant. Improved precision and recall grow with k; the curves show "
     "that noise also costs recall as soon as it is asked for together with precision.",
     seconds=(8, 45),
-    cells=_cells,
-    measure=_measure,
-    compare=_compare,
-    draw=_draw,
+    steps=Steps(_cells, _measure, _compare, _draw),
 )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from precall.errors import InputError
-from precall.experiments.experiment import Cell, Experiment, Measured, Measurements, Row, Size
+from precall.experiments.base import Cell, Experiment, Measured, Measurements, Row, Size
 from precall.runtime.output_files import replacing, write_text
 from precall.version import __version__
 
@@ -40,14 +40,8 @@ def run_experiment(
     """Measure every cell that is not yet known, compare with the paper and draw the figure.
 
     Cells are written to ``folder/NAME.partial.json`` as they are finished: an interrupted run loses
-    the cell it was in, and no more. ``folder/NAME.json`` is replaced when all are.
-
-    Parameters
-    ----------
-    folder
-        For the results and the figure; made if it is not there.
-    report
-        Called with the number of finished cells and of all.
+    the cell it was in, and no more. ``folder/NAME.json`` is replaced when all are. ``report`` is
+    called with the number of finished cells and of all.
     """
     missing = [package for package in experiment.needs if find_spec(package) is None]
     if missing:
@@ -58,7 +52,7 @@ def run_experiment(
     settings |= {"seed": seed, "version": __version__}
     known = _known(path, settings) | _known(partial, settings)
     document: dict[str, Any] = {"settings": settings, "cells": known, "rows": None}
-    cells = {cell_name(cell): cell for cell in experiment.cells(size)}
+    cells = {cell_name(cell): cell for cell in experiment.steps.cells(size)}
     for done, (name, cell) in enumerate(cells.items()):
         report(done, len(cells))
         if name in known:
@@ -66,11 +60,11 @@ def run_experiment(
         # Chance depends on the cell alone, not on what ran before it.
         rng = np.random.default_rng((seed, zlib.crc32(f"{experiment.name}: {name}".encode())))
         start = time.perf_counter()
-        values = experiment.measure(cell, rng)
+        values = experiment.steps.measure(cell, rng)
         known[name] = {"values": values, "seconds": round(time.perf_counter() - start, 3)}
         _write(partial, document)
     found = Measurements([Measured(cell, known[name]["values"]) for name, cell in cells.items()])
-    document["rows"] = [asdict(row) for row in experiment.compare(found)]
+    document["rows"] = [asdict(row) for row in experiment.steps.compare(found)]
     _write(path, document)
     partial.unlink(missing_ok=True)
     _draw(experiment, found, folder)
@@ -141,6 +135,6 @@ def _draw(experiment: Experiment, found: Measurements, folder: Path) -> None:
     with rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
         figure = Figure(figsize=(9.6, 4.8), layout="constrained")
         FigureCanvasAgg(figure)
-        experiment.draw(found, figure)
+        experiment.steps.draw(found, figure)
         with replacing(folder / f"{experiment.name}.png") as temporary:
             figure.savefig(temporary, dpi=120, metadata={"Software": None})

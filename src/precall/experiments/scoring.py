@@ -4,11 +4,10 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from precall.curves.pr_curve import PRCurve
+from precall.curves.pr_curve import Floats, PRCurve
 from precall.errors import PrecallWarning
 from precall.estimators import Estimator
 from precall.evaluation.evaluate import evaluate
-from precall.experiments.experiment import Floats
 from precall.results.evaluation import Evaluation
 
 Samples = tuple[Floats, Floats]  # real, generated

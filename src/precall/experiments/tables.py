@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from precall.experiments.experiment import Experiment, Row
+from precall.experiments.base import Experiment, Row
 from precall.experiments.running import Outcome
 
 _PAPERS = """\

@@ -1,12 +1,10 @@
 """What is wrong with a model, in words."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 from precall.curves.pr_curve import PRCurve, PrecisionRecall
 from precall.findings.modes import Mode
 from precall.findings.samples import Extreme, Extremes
-from precall.uncertainty.bands import CurveBand
 
 _CLEAR = 0.02  # share of mass below which nothing is said to be missing
 _WIDE = 0.1
@@ -17,47 +15,35 @@ _MOST_MODES = 8
 _MOST_ROWS = 5
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Findings:
-    """What a diagnosis is made from."""
-
-    best_curve: PRCurve | None
-    curves: Mapping[str, PRCurve]
-    bands: Mapping[str, CurveBand]
-    modes: Sequence[Mode]
-    n: int
-    m: int
-    extremes: Extremes = field(default_factory=Extremes)
-
-    def half_width(self, summary: str) -> float | None:
-        """Of the tightest curve, which the best one mostly consists of."""
-        if not self.bands:
-            return None
-        tightest = min(self.bands, key=lambda name: self.curves[name].area)
-        low, high = self.bands[tightest].summaries[summary]
-        return (high - low) / 2
-
-
-def diagnose(findings: Findings) -> list[str]:
+def diagnose(
+    curve: PRCurve | None,
+    halves: Sequence[float | None],
+    modes: Sequence[Mode],
+    extremes: Extremes,
+    sizes: tuple[int, int],
+) -> list[str]:
     """Return sentences: what is invented, what is dropped, what is re-weighted, and which modes.
 
-    Read off the best curve at F_{1/8}, F_8 and the PR median (Sykes et al. 2024 §5.1): never at the
-    extremes α_∞ and β_0, which a single outlier can move to 1; see :func:`corner`.
+    Read off the best curve at F_{1/8}, F_8, whose intervals have half the widths ``halves``, and
+    the PR median (Sykes et al. 2024 §5.1): never at the extremes α_∞ and β_0, which a single
+    outlier can move to 1; see :func:`corner`.
     """
-    curve = findings.best_curve
     if curve is None:
-        return ["A diagnosis needs curves, and a split to judge them by.", *_modes(findings.modes)]
+        return ["A diagnosis needs curves, and a split to judge them by.", *_modes(modes)]
     precision, recall = corner(curve)
-    return [
+    sentences = [
         _overall(precision, recall, curve.f_score(1)),
-        _mass("generated is unlike anything real", 1 - precision, findings.half_width("f_1_8")),
-        _mass("real is never generated", 1 - recall, findings.half_width("f_8")),
+        _mass("generated is unlike anything real", 1 - precision, halves[0]),
+        _mass("real is never generated", 1 - recall, halves[1]),
         _reweighting(curve, precision, recall),
-        *_modes(findings.modes),
-        *_rows("least realistic generated", findings.extremes.worst_generated),
-        *_rows("least covered real", findings.extremes.least_covered_real),
-        *_hedges(findings),
+        *_modes(modes),
+        *_rows("least realistic generated", extremes.worst_generated),
+        *_rows("least covered real", extremes.least_covered_real),
     ]
+    if max(half or 0.0 for half in halves) > _WIDE:
+        known = f"{sizes[0]} real and {sizes[1]} generated samples"
+        sentences.append(f"With {known} all of this is uncertain; take more.")
+    return sentences
 
 
 def corner(curve: PRCurve) -> PrecisionRecall:
@@ -140,11 +126,3 @@ def _rows(what: str, samples: Sequence[Extreme]) -> list[str]:
 
 def _share(mass: float, interval: tuple[float, float]) -> str:
     return f"{100 * mass:.1f} % ({100 * interval[0]:.1f} – {100 * interval[1]:.1f})"
-
-
-def _hedges(findings: Findings) -> list[str]:
-    widths = [findings.half_width(name) or 0.0 for name in ("f_1_8", "f_8")]
-    if max(widths) <= _WIDE:
-        return []
-    sizes = f"{findings.n} real and {findings.m} generated samples"
-    return [f"With {sizes} all of this is uncertain; take more."]

@@ -6,9 +6,9 @@ keeps the chance of any false alarm below 1 − confidence.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from precall.errors import InputError, check_integer
 from precall.runtime.threads import single_threaded_libraries
 
 Finding = Literal["as it should be", "dropped", "invented", "under-produced", "over-produced"]
-FINDINGS: tuple[str, ...] = get_args(Finding)
 
 _TRIED = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 30)
 _DEFAULT_MODES = 20
@@ -87,72 +86,51 @@ def find_modes(
             f"{sum(sizes)} together."
         )
     labels, squared = _cluster(Frame.around(sets).dense(sets, np.float32), n_modes, seed)
-    is_real = np.repeat([True, False], sizes)
-    found = [_Counts.of(labels == c, squared[:, c], is_real) for c in range(squared.shape[1])]
-    p_values = _holm([counts.p_value(*sizes) for counts in found])
-    modes = [
-        counts.judged(sizes, p, 1 - confidence, len(found))
-        for counts, p in zip(found, p_values, strict=True)
-    ]
+    n = sizes[:1]
+    modes = _compared(np.split(labels, n), np.split(squared, n), 1 - confidence)
     return tuple(sorted(modes, key=lambda mode: -max(mode.real_mass, mode.generated_mass)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Counts:
-    """One cluster."""
+def _compared(
+    labels: list[NDArray[np.intp]], squared: list[NDArray[np.float64]], level: float
+) -> Iterator[Mode]:
+    """Compare the shares of every cluster by Fisher's exact test."""
+    from scipy.stats import fisher_exact
 
-    n_real: int
-    n_generated: int
-    nearest_real: tuple[int, ...]
-    nearest_generated: tuple[int, ...]
-
-    @classmethod
-    def of(cls, inside: NDArray[Any], squared: NDArray[Any], is_real: NDArray[Any]) -> "_Counts":
-        nearest = []
-        for of_class in (is_real, ~is_real):
-            places = np.flatnonzero(of_class)
-            chosen = np.flatnonzero(inside[places])
-            order = chosen[np.argsort(squared[places][chosen], kind="stable")]
-            nearest.append(tuple(order[:_N_NEAREST].tolist()))
-        n_real = int(np.count_nonzero(inside & is_real))
-        return cls(n_real, int(np.count_nonzero(inside)) - n_real, *nearest)
-
-    def p_value(self, n: int, m: int) -> float:
-        """Fisher's exact test of equal shares."""
-        from scipy.stats import fisher_exact
-
-        a, b = self.n_real, self.n_generated
-        return float(fisher_exact([[a, n - a], [b, m - b]])[1])
-
-    def judged(self, sizes: list[int], p_value: float, level: float, n_modes: int) -> Mode:
-        """Name what is wrong with this cluster, if anything is."""
-        n, m = sizes
-        low, high = self._ratio_interval(n, m, level / n_modes)
-        finding: Finding = "as it should be"
-        if p_value <= level:
-            if high < _GONE:
-                finding = "dropped"
-            elif low > 1 / _GONE:
-                finding = "invented"
-            else:
-                is_less = self.n_generated / m < self.n_real / n
-                finding = "under-produced" if is_less else "over-produced"
-        return Mode(
-            real_mass=self.n_real / n,
-            generated_mass=self.n_generated / m,
-            real_interval=_clopper_pearson(self.n_real, n, level),
-            generated_interval=_clopper_pearson(self.n_generated, m, level),
-            finding=finding,
-            p_value=p_value,
-            nearest_real=self.nearest_real,
-            nearest_generated=self.nearest_generated,
+    n, m = map(len, labels)
+    n_modes = squared[0].shape[1]
+    counts = np.transpose([np.bincount(of, minlength=n_modes) for of in labels]).tolist()
+    p_values = _holm([float(fisher_exact([[a, n - a], [b, m - b]])[1]) for a, b in counts])
+    for mode, ((a, b), p) in enumerate(zip(counts, p_values, strict=True)):
+        nearest = [_nearest(of == mode, s[:, mode]) for of, s in zip(labels, squared, strict=True)]
+        yield Mode(
+            real_mass=a / n,
+            generated_mass=b / m,
+            real_interval=_clopper_pearson(a, n, level),
+            generated_interval=_clopper_pearson(b, m, level),
+            finding=_finding(a, b, n, m, level / n_modes) if p <= level else "as it should be",
+            p_value=p,
+            nearest_real=nearest[0],
+            nearest_generated=nearest[1],
         )
 
-    def _ratio_interval(self, n: int, m: int, level: float) -> tuple[float, float]:
-        """Bounds on q/p: given the size of the cluster, its generated samples are binomial."""
-        bounds = _clopper_pearson(self.n_generated, self.n_real + self.n_generated, level)
-        low, high = (np.inf if share == 1 else share / (1 - share) * n / m for share in bounds)
-        return float(low), float(high)
+
+def _nearest(inside: NDArray[np.bool_], squared: NDArray[np.float64]) -> tuple[int, ...]:
+    """Return the rows of a cluster that are nearest to its centre."""
+    rows = np.flatnonzero(inside)
+    order = rows[np.argsort(squared[rows], kind="stable")]
+    return tuple(order[:_N_NEAREST].tolist())
+
+
+def _finding(a: int, b: int, n: int, m: int, level: float) -> Finding:
+    """Name what is wrong with a of n and b of m, by bounds on q/p: of a + b, b is binomial."""
+    bounds = _clopper_pearson(b, a + b, level)
+    low, high = (np.inf if share == 1 else share / (1 - share) * n / m for share in bounds)
+    if high < _GONE:
+        return "dropped"
+    if low > 1 / _GONE:
+        return "invented"
+    return "under-produced" if b / m < a / n else "over-produced"
 
 
 def _clopper_pearson(successes: int, trials: int, level: float) -> tuple[float, float]:
@@ -203,7 +181,7 @@ def _clearest(some: NDArray[Any], n: int) -> int:
         labels = KMeans(n_modes, n_init=4, random_state=0).fit_predict(some)
         if len(np.unique(labels)) == n_modes < len(some):
             found[n_modes] = float(silhouette_score(some, labels))
-    best = max(found, key=lambda n_modes: found[n_modes], default=0)
+    best = max(found, key=found.__getitem__, default=0)
     if best and found[best] >= _CLEAR_SILHOUETTE:
         return best
     return max(2, min(_DEFAULT_MODES, n // _FEWEST_A_MODE))

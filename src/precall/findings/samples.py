@@ -1,7 +1,6 @@
 """The result sample by sample: which generated ones are unrealistic, which real ones are missed."""
 
 import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -11,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.data.readers.optional_libraries import needed
 from precall.errors import InputError, check_integer
 from precall.neighbors.statistics import NearestOther, SideStatistics
-from precall.runtime.output_files import check_target, replacing, write_text
+from precall.runtime.output_files import check_target, replacing
+from precall.runtime.refusals import needed
 from precall.scores import SamplePair, ScoreRequest
 
 if TYPE_CHECKING:
@@ -77,11 +76,10 @@ class SampleTable:
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Write a text file with a heading, numbers in full precision."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(zip(*(column.tolist() for column in self.columns.values()), strict=True))
-        write_text(Path(path), text.getvalue())
+        columns = [column.tolist() for column in self.columns.values()]
+        with replacing(Path(path)) as new, new.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerows([self.columns, *zip(*columns, strict=True)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,24 +106,19 @@ class Samples:
         requests: Sequence[ScoreRequest],
         realism_k: int,
     ) -> Self:
-        """Lay out what is known of every sample.
-
-        Parameters
-        ----------
-        likelihood_ratios
-            Of each curve, for real and for generated.
-        pair
-            What scores are computed from.
-        """
+        """Lay out what is known of every sample; likelihood ratios are of each curve."""
         real: dict[str, Column] = {"index": np.arange(len(pair.sets[0]))}
         generated: dict[str, Column] = {"index": np.arange(len(pair.sets[1]))}
         if pair.statistics is not None:
             sides = pair.statistics.real, pair.statistics.generated
-            if sides[0].nearest is not None:
+            nearest = sides[0].nearest, sides[1].nearest
+            if nearest[0] is not None and nearest[1] is not None:
                 ks = _asked_for(requests, sides[0])
-                real |= _of_real(sides[0], ks)
-                squares_realism = requests[0].convention.squares_realism
-                generated |= _of_generated(sides[1], ks, realism_k, squares=squares_realism)
+                real |= _of_real(sides[0], nearest[0], ks)
+                realism = sides[1].squared_realism[realism_k]
+                if not requests[0].convention.squares_realism:
+                    realism = np.sqrt(realism)
+                generated |= _of_generated(sides[1], nearest[1], ks, realism)
             for request in requests:
                 if (inside := request.metric.inside) is not None:
                     flags = request.inside(pair)
@@ -141,11 +134,9 @@ class Samples:
         The ending decides on CSV or Parquet.
         """
         names = check_sample_path(Path(path))
+        write = SampleTable.to_csv if names[0].suffix == ".csv" else SampleTable.to_parquet
         for table, name in zip((self.real, self.generated), names, strict=True):
-            if name.suffix == ".parquet":
-                table.to_parquet(name)
-            else:
-                table.to_csv(name)
+            write(table, name)
         return names
 
     def worst_generated(self, n: int = 10) -> SampleTable:
@@ -205,14 +196,12 @@ def _asked_for(requests: Sequence[ScoreRequest], real: SideStatistics) -> list[i
     return sorted(ks & real.holds.keys()) or [1]
 
 
-def _of_real(side: SideStatistics, ks: Sequence[int]) -> dict[str, Column]:
-    place, squared = _nearest(side)
-    radius = np.sqrt(side.squared_radii[ks[0]])
-    distance = np.sqrt(squared)
+def _of_real(side: SideStatistics, nearest: NearestOther, ks: Sequence[int]) -> dict[str, Column]:
+    distance, radius = np.sqrt(nearest.squared), np.sqrt(side.squared_radii[ks[0]])
     with np.errstate(divide="ignore", invalid="ignore"):
         relative = np.where(distance == 0, 0.0, distance / radius)
     return {
-        "nearest_generated": place,
+        "nearest_generated": nearest.place,
         "nearest_generated_distance": distance,
         "relative_distance": relative,
         **{f"generated_in_ball_k{k}": side.holds[k] for k in ks},
@@ -220,25 +209,12 @@ def _of_real(side: SideStatistics, ks: Sequence[int]) -> dict[str, Column]:
 
 
 def _of_generated(
-    side: SideStatistics, ks: Sequence[int], realism_k: int, *, squares: bool
+    side: SideStatistics, nearest: NearestOther, ks: Sequence[int], realism: Column
 ) -> dict[str, Column]:
-    place, squared = _nearest(side)
-    realism = side.squared_realism[realism_k]
     return {
-        "realism": realism if squares else np.sqrt(realism),
-        "nearest_real": place,
-        "nearest_real_distance": np.sqrt(squared),
-        "authentic": ~_nearest_of(side).holds[1],
+        "realism": realism,
+        "nearest_real": nearest.place,
+        "nearest_real_distance": np.sqrt(nearest.squared),
+        "authentic": ~nearest.holds[1],
         **{f"real_balls_k{k}": side.held_by[k] for k in ks},
     }
-
-
-def _nearest_of(side: SideStatistics) -> NearestOther:
-    if side.nearest is None:
-        raise ValueError("the nearest were not asked for")
-    return side.nearest
-
-
-def _nearest(side: SideStatistics) -> tuple[Column, Column]:
-    nearest = _nearest_of(side)
-    return nearest.place, nearest.squared

@@ -7,6 +7,7 @@ sample is to the samples of the other class. What was found merges over referenc
 over queries.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -57,6 +58,7 @@ class CrossPlan:
     covers: frozenset[tuple[Role, int, int]] = frozenset()  # class, k′ of its balls, how many count
     nearest: bool = False  # the nearest of the other class, and whether its balls hold the sample
     soft: frozenset[OwnBall] = frozenset()  # soft cover of the other class by this one's mean ball
+    soft_floor: float = math.log(2.0**-54)  # sums of logarithms below it need no digits
     clipped: frozenset[int] = frozenset()  # balls of real no larger than the median
     realism: frozenset[int] = frozenset()
     realism_offset: float = 0.0  # added to squared distances
@@ -169,7 +171,7 @@ class SideStatistics:
     # largest r_k(x)² / (d² + offset) over real x, those with r_k above the median left out; inf
     # where d = 0 < r_k, 1 where both are 0; only of generated
     log_missed: Mapping[int, Floats]
-    # Σ log min(1, d/R) over the other class, R = 1.2 times its mean k-NN radius; down to FLOOR
+    # Σ log min(1, d/R) over the other class, R = 1.2 times its mean k-NN radius; down to a floor
     clipped: Mapping[int, Counts]
     # other real samples whose own balls, cut down to the median radius of real, hold it
 

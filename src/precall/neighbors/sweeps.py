@@ -5,7 +5,6 @@ without a split, what the classes are to each other. Engines know rows, balls an
 radii become a mean, a median, a tie rule or a soft limit is decided here.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -41,8 +40,6 @@ from precall.runtime.threads import n_threads
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Radii = dict[int, Floats]  # k -> (n,) squared radius of each sample's own ball
-
-FLOOR = math.log(2.0**-54)  # 1 less e to this, or to less, is 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -243,7 +240,8 @@ class Sweeps:
         limits = [limit for pair in pairs for limit in pair.limits]
         clipped = [pair.clipped_among_real for pair in pairs if pair.plan.clipped]
         relations = self.session.relate([pair.meeting for pair in pairs])
-        log_sums = iter(self.session.log_sums(limits, FLOOR))
+        floor = min((pair.plan.soft_floor for pair in pairs), default=0.0)
+        log_sums = iter(self.session.log_sums(limits, floor))
         counts = iter(self.session.count(clipped))
         found = (
             pair.read(relation, log_sums, counts)

@@ -17,7 +17,7 @@ from precall.errors import InputError
 from precall.findings.modes import Mode
 from precall.findings.samples import Samples
 from precall.report.charts import band_outline
-from precall.results.evaluation import Evaluation
+from precall.results.evaluation import Evaluation, axes_or_new
 from precall.results.tables import scores_by_name
 from precall.uncertainty.bands import CurveBand
 
@@ -59,7 +59,7 @@ def plot_curves(
     truth
         A known true curve, drawn dashed.
     """
-    ax = _axes(ax, (4.8, 4.8))
+    ax = axes_or_new(ax)
     lines: dict[str, tuple[PRCurve | None, CurveBand | None]]
     if isinstance(result, Evaluation):
         lines = {name: (line, result.bands.get(name)) for name, line in result.curves.items()}
@@ -94,7 +94,7 @@ def plot_quadrants(
     precision, recall
         Scores to place them by.
     """
-    ax = _axes(ax, (4.8, 4.8))
+    ax = axes_or_new(ax)
     words = {
         (0.25, 0.25): "poor",
         (0.25, 0.75): "realistic, part missing",
@@ -120,7 +120,7 @@ def plot_quadrants(
 
 def plot_k_sensitivity(result: Evaluation, ax: "Axes | None" = None) -> "Axes":
     """Draw scores that were computed at several k against k, dashed what P = Q would give."""
-    ax = _axes(ax, (5.6, 4.0))
+    ax = axes_or_new(ax, (5.6, 4.0))
     by_name = scores_by_name(result.scores)
     several = {name: scores for name, scores in by_name.items() if len(scores) > 1}
     if not several:
@@ -146,7 +146,7 @@ def plot_scores(result: Evaluation, ax: "Axes | None" = None) -> "Axes":
     shares = {name: score for name, score in result.scores.items() if 0 <= score.value <= 1.5}
     if not shares:
         raise InputError("no score of the result is a share that could be drawn.")
-    ax = _axes(ax, (5.6, 0.6 + 0.42 * len(shares)))
+    ax = axes_or_new(ax, (5.6, 0.6 + 0.42 * len(shares)))
     places = np.arange(len(shares))[::-1]
     values = [score.value for score in shares.values()]
     errors = _error_bars(values, [score.interval for score in shares.values()])
@@ -171,7 +171,7 @@ def plot_realism(samples: Samples, ax: "Axes | None" = None) -> "Axes":
     """Draw how realistic the generated samples are; left of 1 no real ball holds them."""
     if "realism" not in samples.generated.columns:
         raise InputError("samples have no realism; evaluate with a score that looks at neighbours.")
-    ax = _axes(ax, (5.6, 3.4))
+    ax = axes_or_new(ax, (5.6, 3.4))
     realism = np.asarray(samples.generated["realism"], dtype=np.float64)
     finite = realism[np.isfinite(realism) & (realism > 0)]
     low, high = (finite.min(), finite.max() * 1.001) if len(finite) else (0.5, 2.0)
@@ -188,7 +188,7 @@ def plot_modes(modes: Sequence[Mode], ax: "Axes | None" = None) -> "Axes":
     """Draw the mass of each mode under real and generated, with intervals and what is wrong."""
     if not modes:
         raise InputError("there are no modes; evaluate with modes='auto'.")
-    ax = _axes(ax, (6.4, 0.9 + 0.5 * len(modes)))
+    ax = axes_or_new(ax, (6.4, 0.9 + 0.5 * len(modes)))
     places = np.arange(len(modes))[::-1]
     for role, color, shift in (("real", REAL, 0.2), ("generated", GENERATED, -0.2)):
         masses = np.array([getattr(mode, f"{role}_mass") for mode in modes])
@@ -225,20 +225,17 @@ def plot_map(
         raise InputError(f"method must be 'pca' or 'umap'; got {method!r}.")
     sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
     check_same_features(*sets)
-    ax = _axes(ax, (5.6, 5.2))
-    rows = [side.rows.tile(0, len(side)).astype(np.float64) for side in sets]
+    ax = axes_or_new(ax, (5.6, 5.2))
     rng = np.random.default_rng(0)
-    chosen_rows = [rng.permutation(len(part))[:_MOST_ON_MAP] for part in rows]
-    drawn = [part[chosen] for part, chosen in zip(rows, chosen_rows, strict=True)]
-    places = (_principal_plane if method == "pca" else _neighbor_plane)(np.concatenate(drawn))
-    missing = [of[chosen] for of, chosen in zip(_missing(samples, rows), chosen_rows, strict=True)]
-    for points, is_missing, side in zip(
-        np.split(places, [len(drawn[0])]), missing, _SIDES_OF_MAP, strict=True
-    ):
-        role, color, *words = side
+    rows = [rng.permutation(len(side))[:_MOST_ON_MAP] for side in sets]
+    drawn = [side.select(r).tile(0, len(r)) for side, r in zip(sets, rows, strict=True)]
+    plane = _principal_plane if method == "pca" else _neighbor_plane
+    places = np.split(plane(np.concatenate(drawn).astype(np.float64)), [len(rows[0])])
+    parts = zip(_SIDES_OF_MAP, places, _missing(samples, rows), strict=True)
+    for (role, color, *words), points, missing in parts:
         for flag, marker, alpha, word in zip((False, True), ".x", (0.35, 0.9), words, strict=True):
-            if (is_missing == flag).any():
-                x, y = points[is_missing == flag].T
+            if (missing == flag).any():
+                x, y = points[missing == flag].T
                 label = role if samples is None else f"{role}, {word}"
                 ax.scatter(x, y, s=14, marker=marker, c=color, alpha=alpha, lw=0.7, label=label)
     xlabel, ylabel = _AXES_OF_MAP[method]
@@ -267,26 +264,17 @@ def _neighbor_plane(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _missing(samples: Samples | None, rows: Sequence[NDArray[Any]]) -> list[NDArray[np.bool_]]:
-    """Which real samples no generated one covers, and which generated ones no real ball holds."""
+    """Which of some real rows no generated one covers; which generated ones no real ball holds."""
     if samples is None:
-        return [np.zeros(len(part), dtype=bool) for part in rows]
+        return [np.zeros(len(of_side), dtype=bool) for of_side in rows]
     found = []
     tables = (samples.real, "generated_in_ball_k"), (samples.generated, "real_balls_k")
-    for table, prefix in tables:
+    for (table, prefix), of_side in zip(tables, rows, strict=True):
         ks = [int(name.removeprefix(prefix)) for name in table.columns if name.startswith(prefix)]
         if not ks:
             raise InputError("samples do not tell who is covered; evaluate with coverage.")
-        found.append(np.asarray(table[f"{prefix}{max(ks)}"]) == 0)
+        found.append(table[f"{prefix}{max(ks)}"][of_side] == 0)
     return found
-
-
-def _axes(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot as plt
-
-    _, ax = plt.subplots(figsize=size, layout="constrained")
-    return ax
 
 
 def _error_bars(

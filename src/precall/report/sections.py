@@ -1,19 +1,21 @@
-"""The sections of a page, in their order.
+"""What a page is about, and its sections in their order.
 
 A section is a function from what the page is about to what the fragment of its name in
 ``assets/sections`` shows, there called ``shown``; or to ``None`` to be left out.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self, TypeVar
 
+from precall.findings.diagnosis import corner
 from precall.report import tables
 from precall.report.charts import is_drawable
 from precall.report.protocols import protocol_differences
-from precall.report.subject import Model, Subject
-from precall.results.comparison import Comparison
-from precall.results.tables import class_table
+from precall.report.thumbnails import Thumbnails, as_thumbnails
+from precall.results.comparison import Comparison, Difference
+from precall.results.evaluation import Evaluation
+from precall.results.tables import class_table, percent
 
 About = TypeVar("About")
 Shown = Mapping[str, Any] | None
@@ -21,6 +23,64 @@ Section = Callable[[About], Shown]
 
 _SAMPLES_SHOWN = 12
 _PICTURES_OF_A_MODE = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """One model, and pictures of its samples."""
+
+    number: int
+    name: str
+    result: Evaluation
+    diagnosis: Sequence[str]
+    pictures: Mapping[str, Thumbnails]  # of real, of generated; those that there are
+
+    def picture(self, role: str, row: int) -> str | None:
+        """Return a picture of a sample for the ``src`` of an image, if there is one."""
+        return self.pictures[role].data_uri(row) if role in self.pictures else None
+
+    def headline(self) -> list[tuple[str, str, str]]:
+        """Return the two numbers to look at first, by name, each with half of its interval."""
+        if self.result.best_curve is None:
+            return []
+        halves = self.result.half_widths()
+        spreads = ["" if half is None else f"± {100 * half:.1f}" for half in halves]
+        values = map(percent, corner(self.result.best_curve))
+        return list(zip(("precision", "recall"), values, spreads, strict=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """One model or several, how they differ, and where pictures of their samples are."""
+
+    results: Mapping[str, Evaluation]  # by model
+    differences: Sequence[Difference]
+    models: Sequence[Model]
+
+    @classmethod
+    def of(
+        cls,
+        results: Mapping[str, Evaluation],
+        differences: Sequence[Difference],
+        images_real: object,
+        images_generated: Mapping[str, object],
+    ) -> Self:
+        """Find the pictures of every model, and say what is wrong with it."""
+        models = []
+        for number, (name, result) in enumerate(results.items()):
+            p, drawn = result.protocol, images_generated.get(name)
+            found = {
+                "real": as_thumbnails(images_real, p.n, "images_real"),
+                "generated": as_thumbnails(drawn, p.m, "images_generated"),
+            }
+            pictures = {role: of_role for role, of_role in found.items() if of_role is not None}
+            models.append(Model(number, name, result, result.diagnosis(), pictures))
+        return cls(results, differences, models)
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one model."""
+        return len(self.models) > 1
 
 
 def shown_by(sections: Iterable[Section[About]], about: About) -> dict[str, Mapping[str, Any]]:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from precall.curves.pr_curve import PRCurve
 from precall.curves.summaries import IN_TABLES
@@ -11,16 +10,7 @@ from precall.report.charts import best_first, shown_trade_off
 from precall.results import tables
 from precall.results.comparison import Difference
 from precall.results.evaluation import Evaluation
-from precall.results.tables import (
-    Table,
-    decimals,
-    if_known,
-    interval,
-    percent,
-    score_value,
-    summary_value,
-)
-from precall.scores import Score
+from precall.results.tables import Table, decimals, if_known, interval, percent, score_value
 from precall.uncertainty.bands import CurveBand
 
 _TRADE_OFFS = (0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16, math.inf)
@@ -29,7 +19,7 @@ _TRADE_OFFS = (0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16, math.inf)
 def summary_table(results: Mapping[str, Evaluation]) -> Table:
     """One row a curve: its summaries, with intervals where they are known."""
     rows = [
-        [title, *(summary_value(summary, curve, band, ends=True) for summary in IN_TABLES)]
+        [title, *(tables.summary_value(summary, curve, band, ends=True) for summary in IN_TABLES)]
         for title, curve, band in _curves(results)
     ]
     headings = ["curve", *(summary.heading for summary in IN_TABLES)]
@@ -56,7 +46,11 @@ def score_table(results: Mapping[str, Evaluation]) -> Table:
     for name in dict.fromkeys(name for result in results.values() for name in result.scores):
         scores = [result.scores.get(name) for result in results.values()]
         values = [score_value(score, decimals, with_interval=True) for score in scores]
-        k, expected = (_first(scores, attribute) for attribute in ("k", "expected_if_equal"))
+        known = [score for score in scores if score is not None]
+        k = next((s.k for s in known if s.k is not None), None)
+        expected = next(
+            (s.expected_if_equal for s in known if s.expected_if_equal is not None), None
+        )
         rows.append([name, if_known(k, str), *values, if_known(expected, decimals)])
     return Table("Scores of every model", ["score", "k", *results, "if P = Q"], rows)
 
@@ -124,9 +118,3 @@ def _curves(results: Mapping[str, Evaluation]) -> list[tuple[str, PRCurve, Curve
         for model, result in results.items()
         for name, curve in best_first(result).items()
     ]
-
-
-def _first(scores: Sequence[Score | None], attribute: str) -> Any:
-    """Return an attribute of the first score that has it."""
-    values = (getattr(score, attribute) for score in scores if score is not None)
-    return next((value for value in values if value is not None), None)

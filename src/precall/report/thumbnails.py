@@ -3,14 +3,16 @@
 import base64
 import io
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from precall.errors import InputError
+from precall.runtime.refusals import refusing
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -21,101 +23,83 @@ _ENDINGS = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", "
 _FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
 
 
-class Thumbnails(Protocol):
+@dataclass(frozen=True, slots=True, eq=False)
+class Thumbnails:
     """Pictures of the samples of one side, by row."""
+
+    pictures: Sequence[Path] | NDArray[Any]  # files, or pixels (n, height, width) and perhaps 3
 
     def data_uri(self, row: int) -> str | None:
         """Return a small picture for the ``src`` of an image; ``None`` if it cannot be read."""
+        from PIL import Image
+
+        picture = self.pictures[row]
+        if isinstance(picture, Path):
+            return _read(picture) if picture.is_file() else None
+        if picture.dtype != np.uint8:
+            picture = np.round(255 * np.clip(np.nan_to_num(picture), 0, 1)).astype(np.uint8)
+        return _encoded(Image.fromarray(np.ascontiguousarray(picture)).convert("RGB"))
 
 
 def as_thumbnails(source: object, n: int, role: str) -> Thumbnails | None:
-    """Find the pictures of ``n`` samples.
+    """Find the pictures of ``n`` samples; ``role`` names the argument in errors.
 
-    Parameters
-    ----------
-    source
-        A folder, whose pictures in the order of their names are the rows; a text file with the path
-        of one picture a line, relative to itself; an array (n, height, width) or (n, height, width,
-        3), uint8 or floats from 0 to 1; or ``None``.
-    role
-        Names the argument in errors.
+    In a folder, whose pictures in the order of their names are the rows; in a text file with the
+    path of one picture a line, relative to itself; or in an array (n, height, width) or (n, height,
+    width, 3), uint8 or floats from 0 to 1.
     """
     if source is None:
         return None
     if isinstance(source, str | Path):
-        return _Files.of(Path(source), n, role)
-    return _Array.of(np.asarray(source), n, role)
+        return Thumbnails(_files(Path(source), n, role))
+    pixels = np.asarray(source)
+    is_picture = pixels.ndim == 3 or (pixels.ndim == 4 and pixels.shape[-1] == 3)
+    if not is_picture or len(pixels) != n or 0 in pixels.shape:
+        raise InputError(
+            f"{role} must be a folder, a manifest or an array ({n}, height, width) or ({n}, "
+            f"height, width, 3); got shape {pixels.shape}."
+        )
+    if pixels.dtype != np.uint8 and pixels.dtype.kind != "f":
+        raise InputError(f"{role} must be uint8, or floats from 0 to 1; got {pixels.dtype}.")
+    return Thumbnails(pixels)
 
 
-@dataclass(frozen=True, slots=True)
-class _Files:
-    paths: tuple[Path, ...]
-
-    @classmethod
-    def of(cls, source: Path, n: int, role: str) -> Self:
-        try:
-            if source.is_dir():
-                found = [path for path in source.iterdir() if path.suffix.lower() in _ENDINGS]
-                paths, missing = sorted(found, key=lambda path: path.name), []
-            else:
-                lines = source.read_text(encoding="utf-8-sig").splitlines()
-                paths = [source.parent / line.strip() for line in lines if line.strip()]
-                missing = [path for path in paths if not path.is_file()]
-        except (OSError, UnicodeDecodeError, ValueError) as error:
-            raise InputError(f"{role}: cannot read {source}: {error}.") from error
-        if len(paths) != n:
-            kind = "pictures" if source.is_dir() else "lines"
-            raise InputError(
-                f"{role}: {source} has {len(paths)} {kind}, but there are {n} samples; give one "
-                "for each row, in the order of the rows."
-            )
-        if missing:
-            raise InputError(
-                f"{role}: {source} lists {missing[0]}, which is no file; paths are relative to the "
-                "list."
-            )
-        return cls(tuple(paths))
-
-    def data_uri(self, row: int) -> str | None:
-        from PIL import Image
-
-        path = self.paths[row]
-        if not path.is_file():
-            return None
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                warnings.simplefilter("error", Image.DecompressionBombWarning)
-                with Image.open(path, formats=_FORMATS) as image:
-                    image.draft("RGB", (2 * _SIDE, 2 * _SIDE))
-                    return _encoded(_upright_rgb(image))
-        except Exception:  # whatever a decoder makes of a damaged file: one picture less
-            return None
+def _files(source: Path, n: int, role: str) -> Sequence[Path]:
+    """Find the picture of each row."""
+    with refusing(lambda error: f"{role}: cannot read {source}: {error}.", OSError, ValueError):
+        if source.is_dir():
+            found = [path for path in source.iterdir() if path.suffix.lower() in _ENDINGS]
+            paths, kind = sorted(found, key=lambda path: path.name), "pictures"
+        else:
+            lines = source.read_text(encoding="utf-8-sig").splitlines()
+            paths = [source.parent / line.strip() for line in lines if line.strip()]
+            kind = "lines"
+    if len(paths) != n:
+        raise InputError(
+            f"{role}: {source} has {len(paths)} {kind}, but there are {n} samples; give one "
+            "for each row, in the order of the rows."
+        )
+    missing = [path for path in paths if kind == "lines" and not path.is_file()]
+    if missing:
+        raise InputError(
+            f"{role}: {source} lists {missing[0]}, which is no file; paths are relative to the "
+            "list."
+        )
+    return paths
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Array:
-    pixels: NDArray[Any]  # (n, height, width) or (n, height, width, 3)
+def _read(path: Path) -> str | None:
+    from PIL import Image
 
-    @classmethod
-    def of(cls, pixels: NDArray[Any], n: int, role: str) -> Self:
-        is_picture = pixels.ndim == 3 or (pixels.ndim == 4 and pixels.shape[-1] == 3)
-        if not is_picture or len(pixels) != n or 0 in pixels.shape:
-            raise InputError(
-                f"{role} must be a folder, a manifest or an array ({n}, height, width) or ({n}, "
-                f"height, width, 3); got shape {pixels.shape}."
-            )
-        if pixels.dtype != np.uint8 and pixels.dtype.kind != "f":
-            raise InputError(f"{role} must be uint8, or floats from 0 to 1; got {pixels.dtype}.")
-        return cls(pixels)
-
-    def data_uri(self, row: int) -> str | None:
-        from PIL import Image
-
-        pixels = self.pixels[row]
-        if pixels.dtype != np.uint8:
-            pixels = np.round(255 * np.clip(np.nan_to_num(pixels), 0, 1)).astype(np.uint8)
-        return _encoded(Image.fromarray(np.ascontiguousarray(pixels)).convert("RGB"))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(path, formats=_FORMATS) as image:
+                image.draft("RGB", (2 * _SIDE, 2 * _SIDE))
+                return _encoded(_upright_rgb(image))
+    except Exception:  # whatever a decoder makes of a damaged file: one picture less
+        return None
 
 
 def _upright_rgb(image: "Image") -> "Image":

@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Self
 
 from precall.curves.pr_curve import PRCurve
 from precall.errors import InputError
-from precall.results.evaluation import Evaluation
-from precall.results.json_document import (
-    EntryError,
-    evaluation_entry,
-    read_document,
-    read_fields,
-    refusing,
-    versioned,
-    write_document,
-)
+from precall.results import json_document
+from precall.results.evaluation import Evaluation, axes_or_new
 from precall.results.page_writer import page_writer
 from precall.results.tables import F_SCORES, Table, score_value, significant, summary_value
 
@@ -76,19 +68,19 @@ class Comparison:
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """Return all results and differences as a JSON document; write it if a path is given."""
-        results = {name: versioned(evaluation_entry(r)) for name, r in self.results.items()}
+        entries = {name: json_document.evaluation_entry(r) for name, r in self.results.items()}
+        results = {name: json_document.versioned(entry) for name, entry in entries.items()}
         differences = [asdict(difference) for difference in self.differences]
-        return write_document({"results": results, "differences": differences}, path)
+        return json_document.write_document({"results": results, "differences": differences}, path)
 
     @classmethod
     def from_json(cls, source: str | PathLike[str]) -> Self:
         """Read a comparison back from a JSON document or from the path of one."""
-        document = read_document(source)
-        with refusing(document, "comparison"):
-            found = cls(**read_fields(cls, document))
+        with json_document.reading(source, "comparison") as document:
+            found = cls(**json_document.read_fields(cls, document))
             named = {model for d in found.differences for model in (d.first, d.second)}
             if not found.results or not named <= found.results.keys():
-                raise EntryError("expected models, and differences between these")
+                raise json_document.EntryError("expected models, and differences between these")
         return found
 
     def __repr__(self) -> str:
@@ -120,12 +112,11 @@ class Comparison:
             Whether to count the differences instead of naming them.
         """
         describe = _count if brief else _verdict
-        pairs = combinations(self.results, 2) if self.differences else ()
-        lines = [describe(a, b, self._between(a, b)) for a, b in pairs]
+        lines = []
+        for pair in combinations(self.results, 2) if self.differences else ():
+            found = [d for d in self.differences if (d.first, d.second) == pair]
+            lines.append(describe(*pair, found))
         return lines + [f"{a} is as good as {b} at every trade-off." for a, b in self.dominated()]
-
-    def _between(self, first: str, second: str) -> list[Difference]:
-        return [d for d in self.differences if (d.first, d.second) == (first, second)]
 
     def to_html(
         self,
@@ -153,10 +144,7 @@ class Comparison:
 
     def plot(self, ax: "Axes | None" = None, *, curve: str | None = None) -> "Axes":
         """Draw one curve of every model in one picture: the best one, or that of an estimator."""
-        if ax is None:
-            from matplotlib import pyplot as plt
-
-            _, ax = plt.subplots(figsize=(4.8, 4.8), layout="constrained")
+        ax = axes_or_new(ax)
         for name, chosen in self._curves(curve).items():
             chosen.plot(ax, label=name)
         return ax

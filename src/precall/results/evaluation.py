@@ -1,24 +1,17 @@
 """What an evaluation found and how it was done: frozen, readable, JSON both ways."""
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 from precall.curves.pr_curve import PRCurve
 from precall.data.labels import ClassShare
-from precall.findings.diagnosis import Findings, diagnose
+from precall.findings.diagnosis import diagnose
 from precall.findings.modes import Mode
 from precall.findings.samples import Extremes, Samples
-from precall.results.json_document import (
-    check_evaluation,
-    evaluation_entry,
-    read_document,
-    read_fields,
-    refusing,
-    write_document,
-)
+from precall.results import json_document
 from precall.results.page_writer import page_writer
 from precall.results.tables import best_of_several, printed_tables
 from precall.scores import Score
@@ -118,20 +111,19 @@ class Evaluation:
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """Return the result as a JSON document, and write it to ``path`` if one is given."""
-        return write_document(evaluation_entry(self), path)
+        return json_document.write_document(json_document.evaluation_entry(self), path)
 
     @classmethod
     def from_json(cls, source: str | PathLike[str]) -> Self:
         """Read a result back from a JSON document or from the path of one."""
-        document = read_document(source)
-        with refusing(document, "result"):
+        with json_document.reading(source, "result") as document:
             return cls.of_entry(document)
 
     @classmethod
     def of_entry(cls, entry: Any) -> Self:
         """Read a result from the entry of a JSON document."""
-        result = cls(**read_fields(cls, entry, without=("replicates", "samples")))
-        check_evaluation(result)
+        result = cls(**json_document.read_fields(cls, entry, without=("replicates", "samples")))
+        json_document.check_evaluation(result)
         return result
 
     def to_html(
@@ -160,19 +152,16 @@ class Evaluation:
 
     def diagnosis(self) -> list[str]:
         """Say in words what is invented, dropped and re-weighted, and which modes are."""
-        return diagnose(self.findings())
+        sizes = self.protocol.n, self.protocol.m
+        return diagnose(self.best_curve, self.half_widths(), self.modes, self.extremes, sizes)
 
-    def findings(self) -> Findings:
-        """Return what the diagnosis is made from."""
-        return Findings(
-            best_curve=self.best_curve,
-            curves=self.curves,
-            bands=self.bands,
-            modes=self.modes,
-            n=self.protocol.n,
-            m=self.protocol.m,
-            extremes=self.extremes,
-        )
+    def half_widths(self) -> Sequence[float | None]:
+        """Half the intervals of F_{1/8} and F_8, of the tightest curve: the best is mostly that."""
+        if not self.bands:
+            return None, None
+        tightest = min(self.bands, key=lambda name: self.curves[name].area)
+        ends = (self.bands[tightest].summaries[key] for key in ("f_1_8", "f_8"))
+        return [(high - low) / 2 for low, high in ends]
 
     def _title(self) -> str:
         p = self.protocol
@@ -197,13 +186,19 @@ class Evaluation:
 
     def plot(self, ax: "Axes | None" = None, *, iso_f: bool = False) -> "Axes":
         """Draw all curves in one picture and return its axes."""
-        if ax is None:
-            from matplotlib import pyplot as plt
-
-            _, ax = plt.subplots(figsize=(4.8, 4.8), layout="constrained")
+        ax = axes_or_new(ax)
         for i, (name, curve) in enumerate(self.curves.items()):
             k = self.protocol.shown_k(name)
             curve.plot(ax, iso_f=iso_f and i == 0, label=f"{name} (k={k})" if k else name)
         for name, curve in best_of_several(self).items():
             curve.plot(ax, label=name, color="black", lw=2)
         return ax
+
+
+def axes_or_new(ax: "Axes | None", size: tuple[float, float] = (4.8, 4.8)) -> "Axes":
+    """Return the axes to draw on: those given, or those of a new figure."""
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot as plt
+
+    return plt.subplots(figsize=size, layout="constrained")[1]

@@ -21,6 +21,7 @@ from precall.curves.pr_curve import PRCurve
 from precall.curves.summaries import CURVE_SUMMARIES, SUMMARIES
 from precall.errors import InputError
 from precall.runtime.output_files import write_text
+from precall.runtime.refusals import refusing
 from precall.uncertainty.bands import CurveBand
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _FORMAT_VERSION = 4
 _MOST_SAMPLES = 10**12
+_DAMAGED = ArithmeticError, RecursionError, TypeError, ValueError
 _annotations = cache(get_type_hints)
 
 
@@ -57,36 +59,30 @@ def read_document(source: str | PathLike[str]) -> dict[str, Any]:
     if isinstance(source, str) and source.lstrip().startswith("{"):
         text = source
     else:
-        try:
+        message = f"cannot read a result from {source!r:.200}: "
+        with refusing(lambda error: f"{message}{error}.", OSError, TypeError, ValueError):
             text = Path(source).read_text(encoding="utf-8")
-        except (OSError, TypeError, ValueError) as error:
-            raise InputError(f"cannot read a result from {source!r:.200}: {error}.") from error
-    try:
+    with refusing(lambda e: f"this is not a JSON document: {e}.", ValueError, RecursionError):
         document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"this is not a JSON document: {error}.") from error
     if not isinstance(document, dict):
         raise InputError("this is not a result of precall: expected a JSON object.")
     return document
 
 
 @contextmanager
-def refusing(document: Mapping[str, Any], kind: str) -> Iterator[None]:
-    """Refuse a document of another version, and one that turns out not to be of this kind."""
+def reading(source: str | PathLike[str], kind: str) -> Iterator[dict[str, Any]]:
+    """Read a document; refuse another version, and what turns out not to be of this kind."""
+    document = read_document(source)
     version = document.get("format_version")
     if version not in (None, _FORMAT_VERSION):
         raise InputError(
             f"this {kind} has format_version {version!r:.40}; this version of precall reads "
             f"{_FORMAT_VERSION}."
         )
-    try:
+    with refusing(lambda error: f"this is not a {kind} of precall: {error!s:.200}.", *_DAMAGED):
         if version is None:
             raise EntryError("format_version is missing")
-        yield
-    except InputError:
-        raise
-    except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
-        raise InputError(f"this is not a {kind} of precall: {error!s:.200}.") from error
+        yield document
 
 
 def evaluation_entry(result: "Evaluation") -> dict[str, Any]:

@@ -29,14 +29,9 @@ class Table:
     rows: list[list[str]]
 
     def to_text(self, tablefmt: str = "simple", align: Literal["left", "right"] = "right") -> str:
-        """Write the table without its caption.
+        """Write the table without its caption, in a format of the tabulate package.
 
-        Parameters
-        ----------
-        tablefmt
-            A format of the tabulate package, such as ``"simple"``, ``"github"`` and ``"html"``.
-        align
-            Of all columns but the first.
+        ``align`` is for all columns but the first.
         """
         from tabulate import tabulate
 
@@ -204,8 +199,8 @@ def _band_table(bands: Mapping[str, CurveBand]) -> Table:
 def _printed_scores(scores: Mapping[str, Score]) -> Table:
     """One row a score and k; ks side by side where there are neither intervals nor ceilings."""
     by_name = scores_by_name(scores)
-    is_plain = not any(score.interval or score.ceiling for score in scores.values())
-    if not is_plain or len(by_name) == len(scores):
+    has_more = any(score.interval or score.ceiling for score in scores.values())
+    if has_more or len(by_name) == len(scores):
         named = [(name, score) for name, of_k in by_name.items() for score in of_k.values()]
         return score_table(named)
     ks = sorted({score.k for score in scores.values() if score.k is not None})

@@ -1,1 +1,1 @@
-"""Threads, progress, atomic output, and how a call is written down."""
+"""Threads, progress, atomic output, refusals, and how a call is written down."""

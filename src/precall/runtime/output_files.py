@@ -8,8 +8,6 @@ from pathlib import Path
 
 from precall.errors import InputError
 
-__all__ = ["check_target", "replacing", "write_text"]
-
 
 def check_target(path: Path, inputs: Iterable[Path] = ()) -> None:
     """Raise, before any work is done, if ``path`` cannot be written or is one of ``inputs``."""
@@ -44,7 +42,9 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        temporary.chmod(0o666 & ~_umask())
+        mask = os.umask(0)  # it can only be read by setting it
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -61,10 +61,3 @@ def _is_part_of(path: Path, other: Path) -> bool:
     if not other.exists():
         return False
     return path.samefile(other) or (other.is_dir() and path.resolve().parent == other.resolve())
-
-
-def _umask() -> int:
-    """Read the process's file mode mask; it can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -9,12 +9,8 @@ class Progress:
     """Work announced and work done, in pairs of samples compared or what takes about as long.
 
     Announcements are estimates: more work than was announced only holds the share at its end, and
-    work that is announced late never takes it back.
-
-    Parameters
-    ----------
-    show
-        Called with the share that is done, from 0 to 1, and what is being done.
+    work that is announced late never takes it back. ``show`` is called with the share that is done,
+    from 0 to 1, and what is being done.
 
     Examples
     --------

@@ -7,19 +7,12 @@ from os import PathLike
 
 import numpy as np
 
-__all__ = ["one_line", "python_call"]
-
 _NOT_IN_THE_RESULT = {"progress", "threads"}
 _SPELLED_OUT = str | int | float | None
 
 
 def python_call(function: Callable[..., object], given: Mapping[str, object]) -> str:
-    """Write the call of a function, less arguments at their defaults.
-
-    Parameters
-    ----------
-    given
-        The value of every argument. Arrays and the like stand under the argument's own name.
+    """Write the call of a function, less arguments at their defaults; arrays go by their names.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import scipy
 
 from precall.errors import InputError
 from precall.truth import Distribution
@@ -83,10 +84,8 @@ def expected_cover(n: int, m: int, k: int, k_prime: int) -> float:
     0.9678
     """
     _check_counts(n=n, m=m, k=k, k_prime=k_prime)
-    from scipy import stats
-
     _check_neighbors(k_prime, m, "k_prime")
-    return float(stats.betabinom(n, k_prime, m - k_prime).sf(k - 1))
+    return float(scipy.stats.betabinom(n, k_prime, m - k_prime).sf(k - 1))
 
 
 def expected_clipped_coverage(n: int, good: np.ndarray, k: int) -> np.ndarray:
@@ -95,13 +94,11 @@ def expected_clipped_coverage(n: int, good: np.ndarray, k: int) -> np.ndarray:
     E[min(J, k)]/k with J ~ BetaBinomial(good; k, n − k), and 0 where good < k, as its authors have
     it (Salvy et al. 2025, Theorem 1).
     """
-    from scipy import stats
-
     _check_counts(n=n, k=k)
     _check_neighbors(k, n, "k")
     good = np.atleast_1d(good)
     j = np.arange(k)[:, None]
-    probabilities = stats.betabinom(np.maximum(good, 1), k, n - k).pmf(j)
+    probabilities = scipy.stats.betabinom(np.maximum(good, 1), k, n - k).pmf(j)
     expected = 1.0 - ((k - j) * probabilities).sum(axis=0) / k
     return np.where(good < k, 0.0, expected)
 
@@ -208,8 +205,6 @@ def fixed_k_risk(
     >>> fixed_k_risk(Gaussian([0.0]), Gaussian([0.0]), 4)
     1.0
     """
-    from scipy import stats
-
     _check_counts(k=k, n_samples=n_samples)
     if trade_off != 0:
         _check_between("trade_off", trade_off, 0, math.inf)
@@ -220,6 +215,6 @@ def fixed_k_risk(
         log_ratio = p.log_density(rows) - q.log_density(rows)
         with np.errstate(over="ignore"):
             eta = 1.0 / (1.0 + np.exp(-log_ratio) / n_per_m)
-        errors.append([float(stats.binom.cdf(j - 1, k, eta).mean()) for j in range(k + 2)])
+        errors.append([float(scipy.stats.binom.cdf(j - 1, k, eta).mean()) for j in range(k + 2)])
     below_p, below_q = np.array(errors)
     return float(np.min(trade_off * below_p + 1.0 - below_q))

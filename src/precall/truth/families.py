@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from precall.errors import InputError, check_integer
@@ -22,9 +23,9 @@ class Distribution(ABC):
     __slots__ = ()
 
     @property
-    @abstractmethod
     def n_features(self) -> int:
-        """Dimension d."""
+        """Dimension d: the length of the first parameter, unless a distribution says otherwise."""
+        return len(getattr(self, fields(self)[0].name))  # type: ignore[arg-type]
 
     @abstractmethod
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
@@ -54,10 +55,10 @@ class Distribution(ABC):
 
     def same_as(self, other: "Distribution") -> bool:
         """Whether both are of one kind, with equal parameters."""
-        if type(self) is not type(other):
-            return False
-        names = [f.name for f in fields(self)]  # type: ignore[arg-type]
-        return all(_equal(getattr(self, name), getattr(other, name)) for name in names)
+        return type(self) is type(other) and all(
+            _equal(getattr(self, f.name), getattr(other, f.name))
+            for f in fields(self)  # type: ignore[arg-type]
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,11 +97,6 @@ class Gaussian(Distribution):
         object.__setattr__(self, "covariance", covariance)
         self._root()  # raises unless positive definite
 
-    @property
-    def n_features(self) -> int:
-        """Dimension d."""
-        return len(self.mean)
-
     def _root(self) -> Floats:
         """Return a square root of the covariance: standard deviations, or a triangular factor."""
         if self.covariance.ndim < 2:
@@ -125,9 +121,7 @@ class Gaussian(Distribution):
         root = self._root()
         if root.ndim < 2:
             return differences / root
-        from scipy.linalg import solve_triangular
-
-        return np.asarray(solve_triangular(root, differences.T, lower=True).T)
+        return np.asarray(scipy.linalg.solve_triangular(root, differences.T, lower=True).T)
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
         """Draw ``n`` independent rows."""
@@ -171,9 +165,8 @@ class Mixture(Distribution):
             raise InputError("components must be a list of at least one distribution.")
         if len({component.n_features for component in components}) > 1:
             raise InputError("components must all have the same number of features.")
-        weights = (
-            np.ones(len(components)) if self.weights is None else np.array(self.weights, float)
-        )
+        given = [1.0] * len(components) if self.weights is None else self.weights
+        weights = np.array(given, dtype=np.float64)
         if weights.shape != (len(components),):
             raise InputError(
                 f"weights must have shape ({len(components)},), one number for each component; got "
@@ -194,6 +187,10 @@ class Mixture(Distribution):
         """Draw ``n`` independent rows."""
         return self._draw_labelled(n, rng)[0]
 
+    def carried(self) -> list[tuple[Distribution, float]]:
+        """Return the components that have weight, and their weights."""
+        return [pair for pair in zip(self.components, self.weights, strict=True) if pair[1] > 0]
+
     def sample_labelled(self, n: int, seed: int) -> tuple[Floats, NDArray[np.intp]]:
         """Draw the rows of ``sample(n, seed)`` with the index of the component of each."""
         return self._draw_labelled(*_stream(n, seed))
@@ -209,11 +206,7 @@ class Mixture(Distribution):
     def log_density(self, rows: NDArray[Any]) -> Floats:
         """Return the log density at each row."""
         rows = self._rows(rows)
-        parts = [
-            math.log(weight) + component.log_density(rows)
-            for component, weight in zip(self.components, self.weights, strict=True)
-            if weight > 0
-        ]
+        parts = [math.log(weight) + part.log_density(rows) for part, weight in self.carried()]
         return np.asarray(np.logaddexp.reduce(parts, axis=0))
 
 
@@ -238,11 +231,6 @@ class UniformBox(Distribution):
             raise InputError(f"low and high must not exceed {_LARGEST:g}.")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
-
-    @property
-    def n_features(self) -> int:
-        """Dimension d."""
-        return len(self.low)
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
         """Draw ``n`` independent rows."""
@@ -284,11 +272,6 @@ class UniformShell(Distribution):
                 f"radii must satisfy 0 <= inner < outer <= {_LARGEST:g}; got inner={self.inner!r} "
                 f"and outer={self.outer!r}."
             )
-
-    @property
-    def n_features(self) -> int:
-        """Dimension d."""
-        return len(self.center)
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
         """Draw ``n`` independent rows: a uniform direction, radius^d uniform."""
@@ -348,11 +331,6 @@ class UniformTorus(Distribution):
                 f"and major={self.major!r}."
             )
         object.__setattr__(self, "center", center)
-
-    @property
-    def n_features(self) -> int:
-        """Three."""
-        return 3
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
         """Draw ``n`` independent rows: rejection within the tube, then a turn about the axis."""

@@ -4,7 +4,6 @@ import itertools
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from precall.curves.analytic import GaussianShiftCurve
 from precall.curves.error_rates import ErrorRates
@@ -12,8 +11,6 @@ from precall.curves.pr_curve import Curve, PRCurve
 from precall.errors import InputError, check_integer
 from precall.estimators.likelihood import Likelihood
 from precall.truth.families import Distribution, Gaussian, Mixture, UniformBox
-
-Floats = NDArray[np.float64]
 
 
 def true_curve(
@@ -64,10 +61,12 @@ def true_curve(
     if isinstance(p, UniformBox) and isinstance(q, UniformBox):
         return _curve_of_boxes(p, q)
     mixtures = [d if isinstance(d, Mixture) else Mixture((d,)) for d in (p, q)]
-    components = _distinct([*_carried(mixtures[0]), *_carried(mixtures[1])])
-    if all(_apart(a, b) for a, b in itertools.combinations(components, 2)):
+    if all(_apart(a, b) for a, b in itertools.combinations(_distinct(*mixtures), 2)):
         return _curve_of_weights(*mixtures)
-    return _monte_carlo(p, q, n_samples, seed)
+    check_integer("n_samples", n_samples, 1)
+    streams = np.random.default_rng(seed).spawn(2)
+    samples = [d.draw(n_samples, rng) for d, rng in zip((p, q), streams, strict=True)]
+    return PRCurve.of(ErrorRates.of(Likelihood(p, q).weigh(*samples)))
 
 
 def _same_covariance(p: Gaussian, q: Gaussian) -> bool:
@@ -85,17 +84,13 @@ def _curve_of_boxes(p: UniformBox, q: UniformBox) -> PRCurve:
     return PRCurve.from_histograms([shared_p, 1 - shared_p, 0], [shared_q, 0, 1 - shared_q])
 
 
-def _distinct(components: list[Distribution]) -> list[Distribution]:
+def _distinct(*mixtures: Mixture) -> list[Distribution]:
+    """Components that some mixture carries, each once."""
     distinct: list[Distribution] = []
-    for component in components:
+    for component in (c for mixture in mixtures for c, _ in mixture.carried()):
         if not any(component.same_as(known) for known in distinct):
             distinct.append(component)
     return distinct
-
-
-def _carried(mixture: Mixture) -> list[Distribution]:
-    pairs = zip(mixture.components, mixture.weights, strict=True)
-    return [component for component, weight in pairs if weight > 0]
 
 
 def _apart(a: Distribution, b: Distribution) -> bool:
@@ -107,17 +102,9 @@ def _apart(a: Distribution, b: Distribution) -> bool:
 
 
 def _curve_of_weights(p: Mixture, q: Mixture) -> PRCurve:
-    distinct = _distinct([*p.components, *q.components])
-
-    def masses(mixture: Mixture) -> list[float]:
-        pairs = list(zip(mixture.components, mixture.weights, strict=True))
-        return [math.fsum(w for c, w in pairs if c.same_as(known)) for known in distinct]
-
-    return PRCurve.from_histograms(masses(p), masses(q))
-
-
-def _monte_carlo(p: Distribution, q: Distribution, n_samples: int, seed: int) -> PRCurve:
-    check_integer("n_samples", n_samples, 1)
-    streams = np.random.default_rng(seed).spawn(2)
-    samples = [d.draw(n_samples, rng) for d, rng in zip((p, q), streams, strict=True)]
-    return PRCurve.of(ErrorRates.of(Likelihood(p, q).weigh(*samples)))
+    distinct = _distinct(p, q)
+    real, generated = (
+        [math.fsum(w for c, w in side.carried() if c.same_as(known)) for known in distinct]
+        for side in (p, q)
+    )
+    return PRCurve.from_histograms(real, generated)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from precall.curves.error_rates import ErrorRates, Evidence
@@ -86,7 +87,7 @@ class CurveBand:
         }
 
     def deviation(self, trade_off: ArrayLike) -> Floats:
-        """Deviation of precision over the splits at each λ (000 §4.5)."""
+        """Deviation of precision over the splits at each λ (Sykes et al. 2024 §4.5)."""
         lam = np.asarray(trade_off, np.float64)
         return np.asarray(np.std([curve.at(lam).precision for curve in self.curves], axis=0))
 
@@ -94,8 +95,12 @@ class CurveBand:
         """Standard error of precision at each λ."""
         lam = np.asarray(trade_off, np.float64)
         n, m = self.n_evaluated, self.m_evaluated
-        variance = np.mean([_variance(curve, lam, n, m) for curve in self.curves], axis=0)
-        return np.asarray(np.sqrt(variance * _shared(len(self.curves))))
+        variances = []
+        for curve in self.curves:  # of λ·fpr + fnr, with one error and one correct call more
+            fpr, fnr = curve.error_rates_at(lam)
+            fpr, fnr = (n * fpr + 1) / (n + 2), (m * fnr + 1) / (m + 2)
+            variances.append(lam**2 * fpr * (1 - fpr) / n + fnr * (1 - fnr) / m)
+        return np.asarray(np.sqrt(np.mean(variances, axis=0) * _shared(len(self.curves))))
 
     def at(self, trade_off: ArrayLike, *, simultaneous: bool = False) -> tuple[Any, Any]:
         """Lower and upper end of precision at each λ; divided by λ they are those of recall.
@@ -117,21 +122,12 @@ class CurveBand:
 
 
 def _z(confidence: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri((1 + confidence) / 2))
+    return float(scipy.special.ndtri((1 + confidence) / 2))
 
 
 def _shared(n_splits: int) -> float:
     """Variance of a mean over splits into halves, in units of that of one."""
     return 0.5 * (1 + 1 / n_splits)
-
-
-def _variance(curve: PRCurve, trade_off: Floats, n: int, m: int) -> Floats:
-    """Of λ·fpr + fnr at the best classifier, with one error and one correct call more."""
-    rates = curve.error_rates_at(trade_off)
-    fpr, fnr = ((size * rate + 1) / (size + 2) for rate, size in zip(rates, (n, m), strict=True))
-    return np.asarray(trade_off**2 * fpr * (1 - fpr) / n + fnr * (1 - fnr) / m)
 
 
 def _simultaneous_z(

@@ -35,6 +35,7 @@ from precall.scores.score import Score
 
 _DEGREES_OF_FREEDOM = 64
 _BLOCKS_AT_A_TIME = 24
+_SOFT_FLOOR = math.log(1e-6)  # an interval needs no more digits
 
 Blocks = NDArray[np.float64]
 
@@ -158,7 +159,8 @@ def _measured_one_by_one(
     """Measure every block as if it were all there is; some blocks at a time."""
     needs = [p for r in requests if (p := r.needs) is not None]
     rule = requests[0].convention.tie_rule(*(side.input_dtype for side in pair.sets))
-    plan = NeighborPlan(cross=CrossPlan(tie_rule=rule).union(needs) if needs else None)
+    base = CrossPlan(tie_rule=rule, soft_floor=_SOFT_FLOOR)
+    plan = NeighborPlan(cross=base.union(needs) if needs else None)
     alone, values = pair.session.alone(), []
     for start in range(0, len(division.blocks), _BLOCKS_AT_A_TIME):
         sets = [division.samples(b) for b in division.blocks[start : start + _BLOCKS_AT_A_TIME]]

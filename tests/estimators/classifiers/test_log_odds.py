@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 import precall
 from precall.estimators.classifiers import log_odds
-from precall.estimators.classifiers.log_odds import calibration
+from precall.estimators.classifiers.scales import calibration
 
 ROWS = np.arange(6.0).reshape(3, 2)
 

@@ -6,15 +6,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from precall.data.readers.archives import read_npz, read_safetensors
+from precall.data.readers.archives import read_npz, read_safetensors, read_torch
 from precall.data.readers.array_location import ArrayLocation
 from precall.data.readers.hierarchies import read_hdf5, read_zarr
 from precall.data.readers.npy import PICKLED, map_npy, read_shards
 from precall.data.readers.tables import read_arrow, read_csv, read_parquet
-from precall.data.readers.torch_files import read_torch
 from precall.errors import InputError
-
-__all__ = ["FORMATS", "read"]
 
 FORMATS: dict[str, Callable[[ArrayLocation], NDArray[Any]]] = {  # by ending
     ".npy": map_npy,
@@ -34,15 +31,9 @@ _PICKLES = {".pkl", ".pickle", ".joblib"}
 
 
 def read(path: str | os.PathLike[str], role: str) -> NDArray[Any]:
-    """Read the array in a file; a ``.npy`` file stays memory-mapped.
+    """Read the array in a file, or the ``.npy`` shards in a folder; one ``.npy`` is memory-mapped.
 
-    Parameters
-    ----------
-    path
-        A file of one of the formats, or a folder of ``.npy`` shards. ``features.npz:key`` names one
-        of several arrays.
-    role
-        What to call the input in error messages: ``"real"`` or ``"generated"``.
+    ``features.npz:key`` names one of several arrays; ``role`` is the input's name in errors.
     """
     try:
         place = ArrayLocation.of(path, role)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -9,8 +10,8 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from precall.data.readers.optional_libraries import needed
 from precall.errors import InputError
+from precall.runtime.refusals import needed, refusing
 
 _USUAL_KEYS = ("feats", "features", "reps", "arr_0")
 _MOST_LISTED = 20
@@ -36,6 +37,10 @@ class ArrayLocation:
     def refuse(self, reason: str) -> InputError:
         """Make the error that says what is wrong with this file."""
         return InputError(f"{self.role}: {self.path} {reason}")
+
+    def refusing(self, reason: str, *errors: type[Exception]) -> AbstractContextManager[None]:
+        """Refuse this file for any of these errors; ``{}`` in the reason stands for it."""
+        return refusing(lambda e: f"{self.role}: {self.path} {reason.format(e)}", *errors)
 
     def choose(self, keys: Iterable[str]) -> str:
         """Return the key that was given, a usual one, or the only one."""

@@ -19,13 +19,14 @@ PICKLED = (
 )
 _PICKLE_PROTOCOL_MARK = b"\x80"
 _ZIP_MARK = b"PK\x03\x04"
+_DAMAGED = ValueError, EOFError, TypeError, SyntaxError, MemoryError, RecursionError
 
 
 class Header(NamedTuple):
-    """What a .npy file says of itself."""
+    """What a file says of an array in it."""
 
     shape: tuple[int, ...]
-    fortran_order: bool
+    order: Literal["C", "F"]
     dtype: np.dtype[Any]
 
     @property
@@ -33,10 +34,10 @@ class Header(NamedTuple):
         """Bytes of data that it promises."""
         return math.prod(self.shape) * self.dtype.itemsize
 
-    @property
-    def order(self) -> Literal["C", "F"]:
-        """Order of the numbers."""
-        return "F" if self.fortran_order else "C"
+
+def are_sizes(*numbers: object) -> bool:
+    """Whether these are whole numbers, of which none is absurd."""
+    return all(type(number) is int and 0 <= number < 2**48 for number in numbers)
 
 
 def map_npy(place: ArrayLocation) -> NDArray[Any]:
@@ -52,8 +53,7 @@ def map_npy(place: ArrayLocation) -> NDArray[Any]:
         if header.n_bytes == 0:
             return np.empty(header.shape, header.dtype)
         start, shape, order = file.tell(), header.shape, header.order
-        array: NDArray[Any] = np.memmap(place.path, header.dtype, "r", start, shape, order)
-        return place.checked(array)
+        return place.checked(np.memmap(place.path, header.dtype, "r", start, shape, order))
 
 
 def read_shards(place: ArrayLocation) -> NDArray[Any]:
@@ -90,24 +90,13 @@ def read_header(place: ArrayLocation, file: BinaryIO | Any) -> Header:
     if magic != npy.MAGIC_PREFIX:
         raise place.refuse("is not a .npy file. Save the features with numpy.save(path, features).")
     file.seek(0)
-    try:
-        header = Header(*_parse(file))
-    except (ValueError, EOFError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
-        raise place.refuse("has a damaged .npy header. Save it again.") from error
-    if header.dtype.hasobject:
-        raise place.refuse(PICKLED)
-    if not _is_plausible(header):
-        raise place.refuse("has a damaged .npy header. Save it again.")
+    with place.refusing("has a damaged .npy header. Save it again.", *_DAMAGED):
+        is_first = npy.read_magic(file) == (1, 0)
+        read = npy.read_array_header_1_0 if is_first else npy.read_array_header_2_0
+        shape, is_fortran, dtype = read(file)
+        header = Header(shape, "F" if is_fortran else "C", dtype)
+        if header.dtype.hasobject:
+            raise place.refuse(PICKLED)
+        if not are_sizes(*header.shape) or len(header.shape) > 8 or header.dtype.itemsize == 0:
+            raise ValueError("no array is like that")
     return header
-
-
-def _parse(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = npy.read_magic(file)
-    if version == (1, 0):
-        return npy.read_array_header_1_0(file)
-    return npy.read_array_header_2_0(file)
-
-
-def _is_plausible(header: Header) -> bool:
-    sizes_fit = all(type(size) is int and 0 <= size < 2**48 for size in header.shape)
-    return sizes_fit and len(header.shape) <= 8 and header.dtype.itemsize > 0

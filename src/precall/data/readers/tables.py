@@ -12,26 +12,23 @@ from precall.data.readers.array_location import ArrayLocation
 def read_parquet(place: ArrayLocation) -> NDArray[Any]:
     """Read a .parquet file."""
     arrow, parquet = place.library("pyarrow"), place.library("pyarrow.parquet")
-    try:
-        schema = parquet.read_schema(place.path)
-        _check_schema(place, arrow, schema)
-        table = parquet.read_table(place.path, columns=_columns(place, schema))
-    except (arrow.ArrowException, OSError) as error:
-        raise place.refuse(f"is not a valid .parquet file: {error!s:.200}.") from error
+    damaged = "is not a valid .parquet file: {!s:.200}."
+    with place.refusing(damaged, arrow.ArrowException, OSError):
+        columns = _columns(place, arrow, parquet.read_schema(place.path))
+        table = parquet.read_table(place.path, columns=columns)
     return _from_table(place, table)
 
 
 def read_arrow(place: ArrayLocation) -> NDArray[Any]:
     """Read a .arrow or .feather file."""
     arrow = place.library("pyarrow")
-    try:
-        with arrow.memory_map(str(place.path)) as source:
-            reader = arrow.ipc.open_file(source)
-            _check_schema(place, arrow, reader.schema)
-            table = reader.read_all().select(_columns(place, reader.schema))
-            return np.array(_from_table(place, table))
-    except (arrow.ArrowException, OSError) as error:
-        raise place.refuse(f"is not a valid .arrow file: {error!s:.200}.") from error
+    damaged = place.refusing(
+        "is not a valid .arrow file: {!s:.200}.", arrow.ArrowException, OSError
+    )
+    with damaged, arrow.memory_map(str(place.path)) as source:
+        reader = arrow.ipc.open_file(source)
+        columns = _columns(place, arrow, reader.schema)
+        return np.array(_from_table(place, reader.read_all().select(columns)))
 
 
 def read_csv(place: ArrayLocation) -> NDArray[Any]:
@@ -40,27 +37,25 @@ def read_csv(place: ArrayLocation) -> NDArray[Any]:
         first = next(csv.reader(file), [])
     if not first:
         raise place.refuse("is empty.")
-    names = None if all(map(_is_number, first)) else first
-    chosen = [names.index(place.choose(names))] if names and place.key else None
+    names = None
     try:
+        list(map(float, first))
+    except ValueError:
+        names = first
+    chosen = [names.index(place.choose(names))] if names and place.key else None
+    with place.refusing("is not a table of numbers: {!s:.200}.", ValueError):
         return np.loadtxt(
             place.path, delimiter=",", skiprows=int(names is not None), ndmin=2, usecols=chosen,
             comments=None, encoding="utf-8",
         )  # fmt: skip
-    except (ValueError, UnicodeDecodeError) as error:
-        raise place.refuse(f"is not a table of numbers: {error!s:.200}.") from error
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _columns(place: ArrayLocation, schema: Any) -> list[str]:
+def _columns(place: ArrayLocation, arrow: Any, schema: Any) -> list[str]:
     """Which columns to read: the one that was named, the only vectors, or all numbers."""
+    if any(isinstance(field.type, arrow.BaseExtensionType) for field in schema):
+        raise place.refuse(
+            "has columns of an extension type, which could run code; store plain numbers instead."
+        )
     if place.key is not None:
         return [place.choose(schema.names)]
     vectors = [field.name for field in schema if _is_vector(field.type)]
@@ -78,13 +73,6 @@ def _is_vector(kind: Any) -> bool:
 
 def _is_numeric(kind: Any) -> bool:
     return str(kind).startswith(("float", "double", "int", "uint", "halffloat"))
-
-
-def _check_schema(place: ArrayLocation, arrow: Any, schema: Any) -> None:
-    if any(isinstance(field.type, arrow.BaseExtensionType) for field in schema):
-        raise place.refuse(
-            "has columns of an extension type, which could run code; store plain numbers instead."
-        )
 
 
 def _from_table(place: ArrayLocation, table: Any) -> NDArray[Any]:

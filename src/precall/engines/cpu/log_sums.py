@@ -180,11 +180,12 @@ def _finish(found, start, queries, references, limits, floor, sums):
     """Measure what may be above the floor."""
     inverses = 1.0 / np.maximum(limits.limits, _LEAST_LIMIT)
     distances, total = np.empty(_AT_ONCE), np.empty(len(sums))
+    query = np.empty(queries.base.shape[1])
     for i in range(start, min(start + len(found.sizes), len(queries.rows))):
         s = i - start
         if found.n_open[s] == 0:
             continue
-        query = queries.base[queries.rows[i]]
+        query[:] = queries.base[queries.rows[i]]
         n_listed = found.sizes[s] if found.is_complete[s] else -1
         n_open = _measure(
             query, references, found.kept[s], n_listed, inverses, found.n_open[s], floor,

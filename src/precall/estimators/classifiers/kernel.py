@@ -1,21 +1,18 @@
 """Kernel discriminant analysis (Sykes et al. 2024 §5.2; Ghosh & Chaudhuri 2004)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.estimators.classifiers.linear import mean_risk
-from precall.estimators.classifiers.log_odds import calibration
-from precall.estimators.classifiers.standardizer import Standardizer
+from precall.estimators.classifiers.scales import calibration, mean_risk, standardizing
 from precall.runtime.threads import in_threads, single_threaded_libraries
 
 Floats = NDArray[np.float64]
 
 _BANDWIDTHS = tuple(2.0**power for power in range(-4, 4))
-_HELD_OUT = 0.25
 _MOST_HELD_OUT = 2000  # samples of each class
 _ROWS_AT_A_TIME = 256
 _ROUNDING = 1e-9  # of squared distances, in units of squared norms
@@ -27,20 +24,13 @@ class KernelDiscriminant:
 
     One bandwidth for both, chosen on a quarter of the samples to fit by the risk averaged over λ.
     A narrow kernel asks the nearest sample, a very wide one which mean is nearer.
-
-    Parameters
-    ----------
-    bandwidths
-        To choose from, in units of the median distance between the samples.
-    seed, threads
-        Of the quarter; of the work, which never changes a number.
     """
 
-    bandwidths: Sequence[float] = _BANDWIDTHS
-    seed: int = 0
-    threads: int = 1
+    bandwidths: Sequence[float] = _BANDWIDTHS  # in units of the median distance of the samples
+    seed: int = 0  # of the quarter
+    threads: int = 1  # which never changes a number
     choice: str = field(default="", init=False)
-    _standardizer: Standardizer = field(init=False, repr=False)
+    _standardize: Callable[[NDArray[Any]], Floats] = field(init=False, repr=False)
     _classes: tuple[Floats, Floats] = field(init=False, repr=False)  # real, generated
     _squared_bandwidth: float = field(init=False, repr=False)
     _calibration: tuple[float, float] = field(default=(1.0, 0.0), init=False, repr=False)
@@ -48,31 +38,28 @@ class KernelDiscriminant:
     def fit(self, rows: NDArray[Any], is_real: NDArray[Any]) -> Self:
         """Train on rows (n, d), of which those with ``is_real`` are real."""
         is_real = np.asarray(is_real, dtype=bool)
-        self._standardizer = Standardizer.of(rows)
-        standardized = self._standardizer.apply(rows)
+        self._standardize = standardizing(rows)
+        standardized = self._standardize(rows)
         self._classes = standardized[is_real], standardized[~is_real]
         rng = np.random.default_rng(self.seed)
-        orders = [rng.permutation(len(side)) for side in self._classes]
-        sizes = [min(int(_HELD_OUT * len(side)), _MOST_HELD_OUT) for side in self._classes]
-        unit = _median_squared_distance(standardized[rng.permutation(len(rows))])
-        candidates = [unit * bandwidth**2 for bandwidth in self.bandwidths]
-        if min(sizes) == 0:
-            self._squared_bandwidth = unit
+        orders = [rng.permutation(np.flatnonzero(is_real == real)) for real in (True, False)]
+        divided = [np.split(order, [min(len(order) // 4, _MOST_HELD_OUT)]) for order in orders]
+        unit = self._squared_bandwidth = _median_squared_distance(rng.permutation(standardized))
+        if any(len(judged) == 0 for judged, _ in divided):
             return self
-        pairs = list(zip(self._classes, orders, sizes, strict=True))
-        held_out = np.concatenate([side[order[:size]] for side, order, size in pairs])
-        fitted = tuple(side[order[size:]] for side, order, size in pairs)
-        truth = np.repeat([True, False], sizes)
-        scores = self._log_odds(held_out, fitted, candidates)
-        t = int(np.argmin([mean_risk(column, truth) for column in scores.T]))
+        held_out = np.concatenate([judged for judged, _ in divided])
+        fitted = [standardized[kept] for _, kept in divided]
+        candidates = [unit * bandwidth**2 for bandwidth in self.bandwidths]
+        scores = self._log_odds(standardized[held_out], fitted, candidates)
+        t = int(np.argmin([mean_risk(column, is_real[held_out]) for column in scores.T]))
         self._squared_bandwidth = candidates[t]
-        self._calibration = calibration(scores[:, t], truth)
+        self._calibration = calibration(scores[:, t], is_real[held_out])
         self.choice = f"bandwidth {self.bandwidths[t]:.3g}"
         return self
 
     def decision_function(self, rows: NDArray[Any]) -> Floats:
         """Return the log odds of real for each row (n, d)."""
-        standardized = self._standardizer.apply(rows)
+        standardized = self._standardize(rows)
         slope, offset = self._calibration
         found = self._log_odds(standardized, self._classes, [self._squared_bandwidth])
         return slope * found[:, 0] + offset
@@ -83,8 +70,8 @@ class KernelDiscriminant:
         """Log ratio of the kernel sums over both classes, (n, n_bandwidths)."""
 
         def of_tile(tile: Floats) -> Floats:
-            sides = [_log_kernel_sums(tile, side, squared_bandwidths) for side in classes]
-            return sides[0] - sides[1]
+            real, generated = (_log_kernel_sums(tile, c, squared_bandwidths) for c in classes)
+            return real - generated
 
         tiles = (rows[i : i + _ROWS_AT_A_TIME] for i in range(0, len(rows), _ROWS_AT_A_TIME))
         with single_threaded_libraries():

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from precall.curves.pr_curve import Floats
 from precall.estimators import NEIGHBOR_ESTIMATORS
-from precall.experiments.drawing import Figure, legend_outside
-from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
-from precall.experiments.methods import COLOR_OF
+from precall.experiments import plots
+from precall.experiments.base import Cell, Experiment, Measurements, Row, Rows, Size, Steps, Values
 from precall.experiments.scoring import curves_of, in_words, scores_at
 from precall.report.plots import COLORS
 from precall.truth import UniformBox, true_curve
@@ -90,12 +89,9 @@ def _compare(found: Measurements) -> Rows:
         yield _approach(found, d)
     for d, side in product(PUBLISHED_OVERLAP, SIDES):
         yield _fastest(found, d, side)
-    measures = [
-        *SCORES,
-        *(f"{curve}, {split}" for curve in NEIGHBOR_ESTIMATORS for split in SPLITS),
-    ]
+    curves = [f"{curve}, {split}" for curve, split in product(NEIGHBOR_ESTIMATORS, SPLITS)]
     for d in SHIFT_OF:
-        shown = measures if d in SHOWN_IN_FULL else ["precision_cover"]
+        shown = [*SCORES, *curves] if d in SHOWN_IN_FULL else ["precision_cover"]
         yield from _reached(found, d, LARGEST_PUBLISHED, shown)
     largest = max(found.parameter("n"))
     for d in SHOWN_IN_FULL if largest > LARGEST_PUBLISHED else ():
@@ -103,7 +99,7 @@ def _compare(found: Measurements) -> Rows:
         yield from _reached(found, d, largest, shown)
 
 
-def _errors(found: Measurements, d: int, side: str) -> tuple[list[int], NDArray[np.float64]]:
+def _errors(found: Measurements, d: int, side: str) -> tuple[list[int], Floats]:
     """Sizes that the paper shows, and how far its families are from the truth: (family, size)."""
     here = Measurements([one for one in found.where(d=d) if one.cell["n"] <= LARGEST_PUBLISHED])
     means = [here.along("n", SIDES[side][family])[1] for family in PAPER_FAMILIES]
@@ -123,10 +119,7 @@ def _approach(found: Measurements, d: int) -> Row:
 
 
 def _fastest(found: Measurements, d: int, side: str) -> Row:
-    """Test whether the cover is closer to the truth than the other two.
-
-    On average over all n from 15 to 1000, which the paper draws at even distances.
-    """
+    """Test whether the cover is the closest, on average over n, drawn evenly in the paper."""
     from scipy.integrate import trapezoid
 
     sizes, errors = _errors(found, d, side)
@@ -151,7 +144,7 @@ def _reached(found: Measurements, d: int, n: int, measures: Sequence[str]) -> Ro
         yield found.where(d=d, n=n).row(what, measure, f"truth {overlap(d):.4f}")
 
 
-def _draw(found: Measurements, figure: Figure) -> None:
+def _draw(found: Measurements, figure: plots.Figure) -> None:
     figure.set_size_inches(13.2, 7.6)
     axes = figure.subplots(3, len(SHIFT_OF), sharex=True, sharey="row")
     for d, column in zip(SHIFT_OF, axes.T, strict=True):
@@ -163,7 +156,7 @@ def _draw(found: Measurements, figure: Figure) -> None:
                 ax.plot(*here.along("n", score), **line)
         for curve, split in product(NEIGHBOR_ESTIMATORS, SPLITS):
             known = Measurements([one for one in here if f"{curve}, {split}" in one.values])
-            line = {"color": COLOR_OF[curve], "ls": "-" if SPLITS[split] else ":", "lw": 1.6}
+            line = {"color": plots.COLOR_OF[curve], "ls": "-" if SPLITS[split] else ":", "lw": 1.6}
             line["label"] = f"{curve} curve, {split}"
             column[2].plot(*known.along("n", f"{curve}, {split}"), **line)
         for ax in column:
@@ -174,7 +167,7 @@ def _draw(found: Measurements, figure: Figure) -> None:
     sides = (*(f"{side}-type scores" for side in SIDES), "extremes of curves\n(mean of α∞ and β₀)")
     for ax, label in zip(axes[:, 0], sides, strict=True):
         ax.set_ylabel(label)
-    legend_outside(figure, axes[0, 0], axes[2, 0], ncols=7)
+    plots.legend_outside(figure, axes[0, 0], axes[2, 0], ncols=7)
 
 
 EXPERIMENT = Experiment(
@@ -186,8 +179,5 @@ EXPERIMENT = Experiment(
     "dimensions on nothing comes near. Below, the extremes of curves: with a split a single sample "
     "apart from all others can send them to 1.",
     seconds=(12, 215),
-    cells=_cells,
-    measure=_measure,
-    compare=_compare,
-    draw=_draw,
+    steps=Steps(_cells, _measure, _compare, _draw),
 )

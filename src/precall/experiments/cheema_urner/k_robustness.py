@@ -10,8 +10,8 @@ from itertools import product
 
 import numpy as np
 
-from precall.experiments.drawing import Axes, Figure, legend_outside
-from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
+from precall.experiments import plots
+from precall.experiments.base import Cell, Experiment, Measurements, Row, Rows, Size, Steps, Values
 from precall.experiments.scoring import evaluate_quietly, in_words
 from precall.report.plots import COLORS
 from precall.truth import Gaussian, Mixture, true_curve
@@ -66,51 +66,41 @@ def _measure(cell: Cell, rng: np.random.Generator) -> Values:
 
 
 def _compare(found: Measurements) -> Rows:
-    from_least = slice(KS.index(LEAST_K), None)
-    for case, here in found.by("case"):
-        for cover, *others in SCORES.values():
-            for other in others:
-                steady, range_of_other = (
-                    np.ptp(here.values(name).mean(axis=0)[from_least]) for name in (cover, other)
-                )
-                yield Row.claim(
-                    f"{case}: {in_words(cover)} depends less on k than {in_words(other)}",
-                    f"range over k = {LEAST_K}…{KS[-1]}: {steady:.3f}, {range_of_other:.3f}",
-                    holds=bool(steady < range_of_other),
-                    note=REASONS.get((case, other), ""),
-                )
-    exact = found.where(case="exact copies")
+    least = KS.index(LEAST_K)
+    for (case, here), (cover, *others) in product(found.by("case"), SCORES.values()):
+        ranges = [np.ptp(here.values(name).mean(axis=0)[least:]) for name in (cover, *others)]
+        for other, its_range in zip(others, ranges[1:], strict=True):
+            yield Row.claim(
+                f"{case}: {in_words(cover)} depends less on k than {in_words(other)}",
+                f"range over k = {LEAST_K}…{KS[-1]}: {ranges[0]:.3f}, {its_range:.3f}",
+                holds=bool(ranges[0] < its_range),
+                note=REASONS.get((case, other), ""),
+            )
+    note = f"truth {shared_modes():.1f}"
     for name in ("precision_cover", "recall_cover"):
-        at_default = exact.values(name)[:, KS.index(LEAST_K)]
-        yield Row.new(
-            f"exact copies: {in_words(name)} at k = {LEAST_K}",
-            float(at_default.mean()),
-            spread=float(at_default.std(ddof=1)) if len(at_default) > 1 else None,
-            note=f"truth {shared_modes():.1f}",
-        )
+        ours = found.where(case="exact copies").values(name)[:, least]
+        spread = float(ours.std(ddof=1)) if len(ours) > 1 else None
+        what = f"exact copies: {in_words(name)} at k = {LEAST_K}"
+        yield Row.new(what, float(ours.mean()), spread=spread, note=note)
 
 
-def _draw(found: Measurements, figure: Figure) -> None:
+def _draw(found: Measurements, figure: plots.Figure) -> None:
     figure.set_size_inches(9.6, 6.4)
     axes = figure.subplots(2, 2, sharex=True)
     for (case, side), ax in zip(product(VARIANCE_OF, SCORES), axes.flat, strict=True):
-        _draw_side(ax, found.where(case=case), SCORES[side])
+        top = 1.05
+        for name, (color, marker, label) in zip(SCORES[side], STYLES, strict=True):
+            means = found.where(case=case).values(name).mean(axis=0)
+            top = max(top, 1.05 * means.max())
+            ax.plot(KS, means, color=color, marker=marker, ms=5, lw=1.8, label=label)
+        ax.axhline(shared_modes(), color="black", ls="--", lw=1.2, label="shared modes")
+        ax.set(xscale="log", ylim=(0, top))
+        ax.set_xticks(KS, [str(k) for k in KS])
+        ax.minorticks_off()
         ax.set(title=f"{case}: {side}", ylabel=f"{side}-type scores")
     for ax in axes[-1]:
         ax.set_xlabel("k (of covers: k, with k′ = 3k)")
-    legend_outside(figure, axes[0, 0])
-
-
-def _draw_side(ax: Axes, found: Measurements, names: tuple[str, ...]) -> None:
-    top = 1.05
-    for name, (color, marker, label) in zip(names, STYLES, strict=True):
-        means = found.values(name).mean(axis=0)
-        top = max(top, 1.05 * means.max())
-        ax.plot(KS, means, color=color, marker=marker, ms=5, lw=1.8, label=label)
-    ax.axhline(shared_modes(), color="black", ls="--", lw=1.2, label="shared modes")
-    ax.set(xscale="log", ylim=(0, top))
-    ax.set_xticks(KS, [str(k) for k in KS])
-    ax.minorticks_off()
+    plots.legend_outside(figure, axes[0, 0])
 
 
 EXPERIMENT = Experiment(
@@ -122,8 +112,5 @@ EXPERIMENT = Experiment(
     "Where they are too narrow, precision cover is far below, and depends more on k than improved "
     "precision does.",
     seconds=(2, 23),
-    cells=_cells,
-    measure=_measure,
-    compare=_compare,
-    draw=_draw,
+    steps=Steps(_cells, _measure, _compare, _draw),
 )

@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.experiments.drawing import Axes, Figure
-from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
+from precall.curves.pr_curve import Floats
+from precall.experiments import plots
+from precall.experiments.base import Cell, Experiment, Measurements, Row, Rows, Size, Steps, Values
 from precall.experiments.scoring import Samples, evaluate_quietly
 from precall.report.plots import COLORS
 from precall.scores.catalog import COVER_RATIO as C
 from precall.truth import Distribution, Gaussian, Mixture, UniformBox
 from precall.truth.closed_forms import cover_guarantee
-
-Floats = NDArray[np.float64]
 
 M, M_SMOOTH, M_THEOREM = 1000, 4000, 10_000  # generated samples
 D_THEOREM, OMEGA_THEOREM = 2, 0.5
@@ -59,12 +58,11 @@ def _cells(size: Size) -> list[Cell]:
     asked = [PRINTED.n, BREAK_EVEN, *size.pick(quick=(12_000,), full=(5000, 8000, 10_000, 20_000))]
     theorem = {"case": "theorem", "d": D_THEOREM, "omega": ABOVE * OMEGA_THEOREM}
     theorem |= {"m": M_THEOREM, "k": PRINTED.k}
-    smooth: dict[str, Any] = {"case": ["smooth"], "d": [2], "omega": ["varies"]}
-    smooth |= {"m": [M_SMOOTH], "k": [3], "n": (1000, 4000, 16_000)}
+    smooth: dict[str, Any] = {"d": [2], "omega": ["varies"], "m": [M_SMOOTH], "k": [3]}
     return [
         *size.cross(case=["constant"], d=(2, 16), omega=omegas, n=sizes, m=[M], k=[3], **repeats),
         *({**theorem, "n": n, "repeat": 0} for n in sorted(asked)),
-        *size.cross(**smooth, **repeats),
+        *size.cross(case=["smooth"], **smooth, n=(1000, 4000, 16_000), **repeats),
     ]
 
 
@@ -143,8 +141,8 @@ def _constant_ratio(found: Measurements) -> Rows:
 
 def _smooth_ratio(found: Measurements) -> Rows:
     """Test what §3.2 infers, and find where half of the points are covered."""
-    points, covered = _counts(found.where(n=M_SMOOTH))
-    missed = points - covered
+    at_m = found.where(n=M_SMOOTH)
+    missed = (at_m.values("points") - at_m.values("covered")).sum(axis=0)
     rare = float(missed[EDGES[1:] <= 0.5].sum() / missed.sum())
     yield Row.claim(
         "smooth P/Q, n = m: a point that is not found covered lies where Q outweighs P",
@@ -163,20 +161,14 @@ def _smooth_ratio(found: Measurements) -> Rows:
         )
 
 
-def _counts(found: Measurements) -> tuple[Floats, Floats]:
-    """Number of points in each class of ω, and of those covered."""
-    points, covered = (found.values(key).sum(axis=0) for key in ("points", "covered"))
-    return points, covered
-
-
 def _shares_by_ratio(found: Measurements) -> tuple[Floats, Floats]:
     """Middle of each class of ω with at least 50 points, and the share of its points covered."""
-    points, covered = _counts(found)
+    points, covered = (found.values(key).sum(axis=0) for key in ("points", "covered"))
     known = points >= 50
     return 2 ** ((EDGES[1:] + EDGES[:-1]) / 2)[known], covered[known] / points[known]
 
 
-def _draw(found: Measurements, figure: Figure) -> None:
+def _draw(found: Measurements, figure: plots.Figure) -> None:
     figure.set_size_inches(13.2, 4.6)
     left, middle, right = figure.subplots(1, 3)
     _draw_map(left)
@@ -186,7 +178,7 @@ def _draw(found: Measurements, figure: Figure) -> None:
         ax.set(xscale="log", ylim=(-0.03, 1.03), ylabel="share of points found covered")
 
 
-def _draw_map(ax: Axes) -> None:
+def _draw_map(ax: plots.Axes) -> None:
     rng = np.random.default_rng(0)
     real, generated = (side.draw(1000, rng) for side in SMOOTH)
     covered = _covered((real, generated), 3)
@@ -203,7 +195,7 @@ def _draw_map(ax: Axes) -> None:
     ax.legend(loc="lower left", frameon=False, fontsize=8)
 
 
-def _draw_ratios(ax: Axes, found: Measurements) -> None:
+def _draw_ratios(ax: plots.Axes, found: Measurements) -> None:
     grid = np.geomspace(2.0**-6, 2.0**5, 60)
     for (n, here), color, marker in zip(found.by("n"), COLORS, "^os", strict=False):
         expected = [expected_share(omega, n, M_SMOOTH, 3) for omega in grid]
@@ -213,7 +205,7 @@ def _draw_ratios(ax: Axes, found: Measurements) -> None:
     ax.legend(frameon=False)
 
 
-def _draw_collapse(ax: Axes, constant: Measurements, theorem: Measurements) -> None:
+def _draw_collapse(ax: plots.Axes, constant: Measurements, theorem: Measurements) -> None:
     for (omega, here), color in zip(constant.by("omega"), COLORS, strict=False):
         dots = [(C * omega * n / M, at.mean("share")) for _, n, at in here.by("d", "n")]
         ax.plot(*zip(*dots, strict=True), "o", ms=5, color=color, label=f"ω = {omega}")
@@ -239,8 +231,5 @@ EXPERIMENT = Experiment(
     "Right, all of ω, n and the dimension fall on one line; with the k of Theorem 4 (black) it is "
     "a step where a k′-ball expects k real samples.",
     seconds=(12, 95),
-    cells=_cells,
-    measure=_measure,
-    compare=_compare,
-    draw=_draw,
+    steps=Steps(_cells, _measure, _compare, _draw),
 )

@@ -4,29 +4,28 @@ The paper states k = 9; the values it prints fit the k's below, which its progra
 precision and recall at k = 3, density and coverage one k lower, covers at k = 3 and k′ = 9, and
 clustering into 3 clusters. Its labels of the two covers are swapped relative to Definition 2. Every
 figure shows one draw, with the same seed; what is said of a figure is checked on that draw.
+
+The shapes of Figure 12 are drawn with uniform polar coordinates, not uniformly in their volume:
+samples crowd at the centre of the ball and in the core of the doughnut.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from precall.curves.pr_curve import Curve, Floats, PRCurve
 from precall.estimators import Clusters, Coverage
-from precall.experiments.cheema_urner.toy_pairs import TOYS, Toy
-from precall.experiments.drawing import (
-    Axes,
-    Figure,
-    draw_mean_curve,
-    label_pr_axes,
-    legend_outside,
-    points,
-)
-from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
-from precall.experiments.methods import COLOR_OF
+from precall.experiments import plots
+from precall.experiments.base import Cell, Experiment, Measurements, Row, Rows, Size, Steps, Values
 from precall.experiments.scoring import curves_of, in_words, scores_at
 from precall.report.plots import COLORS, GENERATED, REAL
+from precall.truth import Distribution, Gaussian, UniformBox, true_curve
 from precall.truth.closed_forms import expected_coverage
 
+_TURN = 2 * math.pi
 K_OF = {"precision": 3, "recall": 3, "precision_cover": 3, "recall_cover": 3}
 K_OF |= {"density": 2, "coverage": 2}
 SHOWN = "as shown"  # the repeat that is the paper's own draw
@@ -52,6 +51,62 @@ SIZES_UNKNOWN = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What samples can be drawn from."""
+
+    draw: Callable[[int, Any], Floats]  # a number of rows, with a random generator
+
+
+@dataclass(frozen=True, slots=True)
+class Toy:
+    """Two distributions, and how many samples a figure shows of each."""
+
+    title: str
+    real: Distribution | _Shape
+    generated: Distribution | _Shape
+    n: int = 1000
+    m: int = 1000
+
+    @property
+    def truth(self) -> Curve:
+        """The true curve; ball and doughnut are disjoint."""
+        if isinstance(self.real, Distribution) and isinstance(self.generated, Distribution):
+            return true_curve(self.real, self.generated)
+        return PRCurve.from_histograms([1, 0], [0, 1])
+
+
+def _ball(n: int, rng: Any) -> Floats:
+    """Draw a radius up to 5, an azimuth and a polar angle for each row."""
+    radius, azimuth, polar = (rng.uniform(0, top, n) for top in (5.0, _TURN, _TURN / 2))
+    return _turned(radius * np.sin(polar), azimuth, radius * np.cos(polar))
+
+
+def _doughnut(n: int, rng: Any) -> Floats:
+    """Draw from a tube of radius .5 that touches the ball from outside: 5.5 from the axis."""
+    radius, azimuth, angle = (rng.uniform(0, top, n) for top in (0.5, _TURN, _TURN))
+    return _turned(5.5 + radius * np.cos(angle), azimuth, radius * np.sin(angle))
+
+
+def _turned(distance: Floats, azimuth: Floats, height: Floats) -> Floats:
+    """Return points at a distance from the vertical axis: shape (n, 3)."""
+    return np.stack([distance * np.cos(azimuth), distance * np.sin(azimuth), height], axis=1)
+
+
+def _cube(d: int, low: float) -> UniformBox:
+    return UniformBox(np.full(d, low), np.full(d, low + 10))
+
+
+TOYS = {  # by the number of the figure; the paper tells the sizes of Figures 7 and 8
+    7: Toy("equal, d = 1", _cube(1, 0), _cube(1, 0)),
+    8: Toy("squares, 36 % shared", _cube(2, 4), _cube(2, 0), n=3000),
+    9: Toy("disjoint cubes, d = 3", _cube(3, 0), _cube(3, 10)),
+    10: Toy("Gaussians, d = 2", Gaussian(np.zeros(2)), Gaussian(np.full(2, 2.0))),
+    11: Toy("Gaussians, d = 3", Gaussian(np.zeros(3)), Gaussian(np.full(3, 2.0)), n=3000),
+    12: Toy("ball in a doughnut", _Shape(_ball), _Shape(_doughnut), n=3000),
+}
+
+
 def _cells(size: Size) -> list[Cell]:
     repeats = [SHOWN, *range(size.n_repeats(quick=3, full=20))]
     return [{"figure": figure, "repeat": repeat} for figure in TOYS for repeat in repeats]
@@ -71,29 +126,25 @@ def _measure(cell: Cell, rng: np.random.Generator) -> Values:
     return {
         **scores_at(samples, K_OF),
         "coverage_at_stated_k": scores_at(samples, {"coverage": 9})["coverage"],
-        "clusters": points(clusters),
+        "clusters": plots.points(clusters),
         "clusters_precision": clusters.f_score(1 / 8),
         "clusters_recall": clusters.f_score(8),
         "clusters_area": clusters.area,
-        "split": points(split),
+        "split": plots.points(split),
         "split_area": split.area,
     }
 
 
 def _compare(found: Measurements) -> Rows:
     shown, fresh = found.where(repeat=SHOWN), found.without(repeat=SHOWN)
-    yield _matching(shown.where(figure=7))
-    yield from _overlapping(fresh.where(figure=8))
-    largest = max(fresh.where(figure=9).mean(name) for name in (*K_OF, "clusters_area"))
-    what = "Fig. 9: all scores of disjoint cubes are almost 0"
-    yield Row.claim(what, f"at most {largest:.4f}", holds=largest < 0.01)
+    yield from _boxes(shown, fresh)
     yield from _gaussians(found, 10, 0.15, ("precision_cover", "recall_cover"), 0.65)
     yield from _gaussians(found, 11, 0.20, ("precision_cover",), 0.50)
     for score, (published, note) in FIGURE_12.items():
         what = f"Fig. 12: {in_words(score)}"
         # A value of two decimals is off by half of one hundredth at most.
         yield _on_its_draw(found.where(figure=12), what, published, score, 0.005, note)
-    yield from _doughnut(fresh.where(figure=12))
+    yield from _nearly_disjoint(fresh.where(figure=12))
 
 
 def _on_its_draw(
@@ -105,23 +156,22 @@ def _on_its_draw(
     return Row.against(what, published, ours, tolerance=tolerance, spread=spread, note=note)
 
 
-def _matching(shown: Measurements) -> Row:
-    density, coverage = shown.mean("density"), shown.mean("coverage")
+def _boxes(shown: Measurements, fresh: Measurements) -> Rows:
+    """Test what is said of Figures 7 to 9."""
+    equal = shown.where(figure=7)
+    density, coverage = equal.mean("density"), equal.mean("coverage")
     expected = expected_coverage(1000, 1000, K_OF["coverage"])
-    return Row.claim(
+    yield Row.claim(
         "Fig. 7, P = Q: density is slightly above 1, coverage far below",
         f"{density:.3f}, {coverage:.3f}",
         holds=1 < density < 1.1 and coverage < 0.9,
         note=f"{expected:.3f} is expected of coverage at k = 2; at the stated k = 9 it is "
-        f"{shown.mean('coverage_at_stated_k'):.3f}",
+        f"{equal.mean('coverage_at_stated_k'):.3f}",
     )
-
-
-def _overlapping(fresh: Measurements) -> Rows:
     truth = TOYS[8].truth.max_precision
     yield Row.against("Fig. 8: true overlap", 0.36, truth, tolerance=1e-12)
     for recall, precision, *_ in PAIRS:
-        means = fresh.mean(precision), fresh.mean(recall)
+        means = [fresh.where(figure=8).mean(score) for score in (precision, recall)]
         yield Row.claim(
             "Fig. 8, three real samples to a generated one: closer to .36 is "
             f"{in_words(precision)} than {in_words(recall)}",
@@ -130,6 +180,9 @@ def _overlapping(fresh: Measurements) -> Rows:
             note="by Definition 2; under the paper's swapped labels it is the reverse"
             * (precision == "precision_cover"),
         )
+    largest = max(fresh.where(figure=9).mean(name) for name in (*K_OF, "clusters_area"))
+    what = "Fig. 9: all scores of disjoint cubes are almost 0"
+    yield Row.claim(what, f"at most {largest:.4f}", holds=largest < 0.01)
 
 
 def _gaussians(
@@ -145,23 +198,19 @@ def _gaussians(
         # Half a step of .05, as values are given as "about .15".
         yield _on_its_draw(here, what, cover, score, 0.025, note)
     shown = here.where(repeat=SHOWN)
-    precision, recall, density, coverage = (
-        shown.mean(score) for score in ("precision", "recall", "density", "coverage")
-    )
+    precision, recall = shown.mean("precision"), shown.mean("recall")
     yield Row.claim(
         f"Fig. {figure}: improved precision and recall are above {least:.2f}",
         f"{precision:.3f}, {recall:.3f}",
         holds=min(precision, recall) > least,
         note=unknown,
     )
-    yield Row.claim(
-        f"Fig. {figure}: density is high, coverage low",
-        f"{density:.3f}, {coverage:.3f}",
-        holds=density > 2 * coverage,
-    )
+    density, coverage = shown.mean("density"), shown.mean("coverage")
+    what = f"Fig. {figure}: density is high, coverage low"
+    yield Row.claim(what, f"{density:.3f}, {coverage:.3f}", holds=density > 2 * coverage)
 
 
-def _doughnut(fresh: Measurements) -> Rows:
+def _nearly_disjoint(fresh: Measurements) -> Rows:
     larger = [max(fresh.mean(recall), fresh.mean(precision)) for recall, precision, *_ in PAIRS]
     yield Row.claim(
         "Fig. 12: of improved PR, density–coverage and covers only the last are both near 0",
@@ -179,19 +228,19 @@ def _doughnut(fresh: Measurements) -> Rows:
     yield fresh.row(what, "split_area", note="the truth is 0")
 
 
-def _draw(found: Measurements, figure: Figure) -> None:
+def _draw(found: Measurements, figure: plots.Figure) -> None:
     figure.set_size_inches(13.2, 4.9)
     axes = figure.subplots(2, len(TOYS))
     for (above, below), (number, toy) in zip(axes.T, TOYS.items(), strict=True):
         _draw_data(above, toy)
         above.set_title(f"Fig. {number}: {toy.title}", fontsize=9)
         _draw_scores(below, toy, found.where(figure=number).without(repeat=SHOWN))
-    legend = legend_outside(figure, axes[0, 1], axes[1, 0], ncols=8, fontsize=8)
+    legend = plots.legend_outside(figure, axes[0, 1], axes[1, 0], ncols=8, fontsize=8)
     for dot in legend.legend_handles[:2]:
         dot.set(sizes=[30], alpha=1)  # type: ignore[union-attr]
 
 
-def _draw_data(ax: Axes, toy: Toy) -> None:
+def _draw_data(ax: plots.Axes, toy: Toy) -> None:
     rng = np.random.default_rng(0)
     ax.set(xticks=[], yticks=[], box_aspect=1, xlabel="feature 1", ylabel="feature 2")
     sides = (("real", toy.real, toy.n, REAL), ("generated", toy.generated, toy.m, GENERATED))
@@ -208,11 +257,11 @@ def _draw_data(ax: Axes, toy: Toy) -> None:
         ax.scatter(x, y, s=4, color=color, alpha=0.6, lw=0, label=label)
 
 
-def _draw_scores(ax: Axes, toy: Toy, found: Measurements) -> None:
-    label_pr_axes(ax, truth=toy.truth)
-    draw_mean_curve(ax, found, "clusters", color=COLOR_OF["clusters"], label="3 clusters")
-    line = {"color": COLOR_OF["coverage"], "label": "coverage curve, cross-fit"}
-    draw_mean_curve(ax, found, "split", **line)
+def _draw_scores(ax: plots.Axes, toy: Toy, found: Measurements) -> None:
+    plots.pr_axes(ax, truth=toy.truth)
+    plots.mean_curve(ax, found, "clusters", **plots.LINE_OF["clusters"])
+    split = plots.LINE_OF["coverage"] | {"label": "coverage curve, cross-fit"}
+    plots.mean_curve(ax, found, "split", **split)
     mark: dict[str, Any] = {"ms": 7, "mec": "white", "clip_on": False, "zorder": 3}
     for recall, precision, label, marker, color in PAIRS:
         ax.plot(found.mean(recall), found.mean(precision), marker, color=color, label=label, **mark)
@@ -228,8 +277,5 @@ EXPERIMENT = Experiment(
     "its doughnut, improved precision is far above 0 there, and only the covers and the curve with "
     "a split stay near it.",
     seconds=(9, 50),
-    cells=_cells,
-    measure=_measure,
-    compare=_compare,
-    draw=_draw,
+    steps=Steps(_cells, _measure, _compare, _draw),
 )

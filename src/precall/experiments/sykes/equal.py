@@ -4,41 +4,34 @@ from itertools import product
 
 import numpy as np
 
-from precall.experiments.drawing import Figure, legend_outside, points
-from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
-from precall.experiments.methods import K_OF, LABEL_OF, METHODS
-from precall.experiments.sykes.shifted_gaussians import (
-    ShiftedGaussians,
-    draw_methods,
-    method_curves,
-)
+from precall.experiments import plots
+from precall.experiments.base import Cell, Experiment, Measurements, Row, Rows, Size, Steps, Values
+from precall.experiments.sykes.gaussians import K_OF, METHODS, ShiftedGaussians, method_curves
 from precall.truth.closed_forms import expected_coverage
 
+GAUSSIANS = ShiftedGaussians(0.0)
 SPLITS = {"no split": False, "split": True}
 CLOSE = 0.95  # IoU with the true curve that we call very close
 
 
-def cells(size: Size) -> list[Cell]:
-    """List repetitions; the paper averages three."""
+def _cells(size: Size) -> list[Cell]:
     return size.cross(quick=3, full=10, n=[size.pick(quick=2000, full=10_000)])
 
 
-def measure(cell: Cell, rng: np.random.Generator) -> Values:
+def _measure(cell: Cell, rng: np.random.Generator) -> Values:
     """Compare two samples of one Gaussian in 64 dimensions."""
-    gaussians = ShiftedGaussians(0.0)
-    samples = gaussians.draw(cell["n"], rng)
+    samples = GAUSSIANS.draw(cell["n"], rng)
     values = Values()
     for split_name, split in SPLITS.items():
         for name, curve in method_curves(samples, split, rng, K_OF).items():
-            values[f"iou {split_name} {name}"] = curve.iou(gaussians.truth)
+            values[f"iou {split_name} {name}"] = curve.iou(GAUSSIANS.truth)
             values[f"overlap {split_name} {name}"] = curve.at(1.0).precision
             values[f"extreme {split_name} {name}"] = (curve.max_precision + curve.max_recall) / 2
-            values[f"points {split_name} {name}"] = points(curve)
+            values[f"points {split_name} {name}"] = plots.points(curve)
     return values
 
 
-def compare(found: Measurements) -> Rows:
-    """Test both claims for every method, and report how far the curves are from the ideal."""
+def _compare(found: Measurements) -> Rows:
     (n,) = found.parameter("n")
     scalar = expected_coverage(n, n, 3)  # a sample is one of its own four neighbours
     for k, method in product(K_OF, METHODS):
@@ -46,7 +39,7 @@ def compare(found: Measurements) -> Rows:
         is_scalar = k == "4" and method in ("knn", "coverage")
         yield Row.claim(
             f"without a split extreme precision and recall are below 1: k = {k}, "
-            f"{LABEL_OF[method]}",
+            f"{plots.LABEL_OF[method]}",
             f"mean {extreme:.4f}",
             holds=extreme < 1,
             note=f"the scalar coverage at k - 1: {scalar:.4f} expected" * is_scalar,
@@ -54,7 +47,7 @@ def compare(found: Measurements) -> Rows:
     for k, method in product(K_OF, METHODS):
         iou = found.mean(f"iou split {k} {method}")
         yield Row.claim(
-            f"with a split very close to the ideal curve: k = {k}, {LABEL_OF[method]}",
+            f"with a split very close to the ideal curve: k = {k}, {plots.LABEL_OF[method]}",
             f"IoU {iou:.3f}",
             holds=iou >= CLOSE,
             reason="held-out samples are fewer: the least risk over all classifiers is biased "
@@ -63,21 +56,16 @@ def compare(found: Measurements) -> Rows:
     guessed = 1 - 0.63 * (2 / (n // 2)) ** 0.5
     expected = f"about {guessed:.3f} expected of the best of many classifiers, all of them guessing"
     for split, k, method in product(SPLITS, K_OF, METHODS):
-        yield found.row(
-            f"α at λ = 1, {split}, k = {k}, {LABEL_OF[method]} (truth 1)",
-            f"overlap {split} {k} {method}",
-            note=expected * SPLITS[split],
-        )
+        what = f"α at λ = 1, {split}, k = {k}, {plots.LABEL_OF[method]} (truth 1)"
+        yield found.row(what, f"overlap {split} {k} {method}", expected * SPLITS[split])
 
 
-def draw(found: Measurements, figure: Figure) -> None:
-    """Draw Fig. 5: no split on the left, a split on the right."""
+def _draw(found: Measurements, figure: plots.Figure) -> None:
     figure.set_size_inches(13, 4.2)
-    axes = figure.subplots(1, 4, sharey=True)
-    for (split, k), ax in zip(product(SPLITS, K_OF), axes, strict=True):
-        draw_methods(ax, found, f"points {split} {k}", 0.0, f"{split}, k = {k}")
-        ax.label_outer()
-    legend_outside(figure, axes[0])
+    for (split, k), ax in plots.panels(figure, 1, 4, product(SPLITS, K_OF)):
+        plots.pr_axes(ax, f"{split}, k = {k}", GAUSSIANS.truth)
+        for method in METHODS:
+            plots.mean_curve(ax, found, f"points {split} {k} {method}", **plots.LINE_OF[method])
 
 
 EXPERIMENT = Experiment(
@@ -88,8 +76,5 @@ EXPERIMENT = Experiment(
     "corner. Without a split samples judge themselves, and all curves fall short of it, k = 4 by "
     "far; with a split they reach it.",
     seconds=(3, 24),
-    cells=cells,
-    measure=measure,
-    compare=compare,
-    draw=draw,
+    steps=Steps(_cells, _measure, _compare, _draw),
 )

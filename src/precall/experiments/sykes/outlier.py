@@ -5,17 +5,10 @@ from itertools import product
 import numpy as np
 
 from precall.estimators import NEIGHBOR_ESTIMATORS
-from precall.experiments.drawing import (
-    Figure,
-    draw_mean_curve,
-    label_pr_axes,
-    legend_outside,
-    points,
-)
-from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
-from precall.experiments.methods import COLOR_OF, K_OF, LABEL_OF, METHODS
+from precall.experiments import plots
+from precall.experiments.base import Cell, Experiment, Measurements, Row, Rows, Size, Steps, Values
 from precall.experiments.scoring import evaluate_quietly
-from precall.experiments.sykes.shifted_gaussians import ShiftedGaussians
+from precall.experiments.sykes.gaussians import K_OF, METHODS, ShiftedGaussians
 
 PAIR = ShiftedGaussians(shift=3.0, n_features=64)
 OUTLIER = 4.0  # in every coordinate
@@ -39,19 +32,15 @@ def _measure(cell: Cell, rng: np.random.Generator) -> Values:
     polluted = real.copy()
     polluted[-1] = OUTLIER
     estimators = {f"{m} k={k}": NEIGHBOR_ESTIMATORS[m](K_OF[k]) for m in METHODS for k in K_OF}
-    settings = {
-        "estimators": list(estimators.values()),
-        "scores": (),
-        "split": SPLITS[cell["split"]],
-        "seed": int(rng.integers(2**31)),
-    }
+    settings = {"split": SPLITS[cell["split"]], "seed": int(rng.integers(2**31)), "scores": ()}
+    settings["estimators"] = list(estimators.values())
     results = [evaluate_quietly((rows, generated), **settings) for rows in (real, polluted)]
     values = Values()
     pairs = zip(*(result.curves.values() for result in results), strict=True)
     for name, pair in zip(estimators, pairs, strict=True):
         values[f"{name} moved"] = 1 - pair[0].iou(pair[1])
         for state, curve in zip(STATES, pair, strict=True):
-            values[f"{name} {state}"] = points(curve)
+            values[f"{name} {state}"] = plots.points(curve)
             values[f"{name} {state} extreme"] = curve.max_precision
             values[f"{name} {state} middle"] = curve.at(1.0).precision
             values[f"{name} {state} f"] = curve.f_score(1 / 8)
@@ -71,7 +60,7 @@ def _compare(found: Measurements) -> Rows:
         yield unsplit.row(f"{name} k=√n: α_∞, {label}", f"{key} extreme", note)
     for judged, role in enumerate(("helps to fit", "is judged")):
         here = Measurements([one for one in split if one.values["outlier is judged"] == judged])
-        for name, k in product(METHODS, K_OF) if here.found else ():
+        for name, k in product(METHODS, K_OF) if here else ():
             yield here.row(
                 f"split, outlier {role}: {name} at k = {k} moved",
                 f"{name} k={k} moved",
@@ -98,11 +87,9 @@ def _claims(found: Measurements) -> Rows:
         holds=end > 2 * middle,
         note="holds if more than twice as far; only real is polluted, hence precision",
     )
-    yield Row.claim(
-        "ipr at k = √n is moved less than half as much",
-        _with_spread(found, "ipr k=√n moved"),
-        holds=moved["ipr", "√n"] < moved["ipr", "4"] / 2,
-    )
+    what = "ipr at k = √n is moved less than half as much"
+    is_halved = moved["ipr", "√n"] < moved["ipr", "4"] / 2
+    yield Row.claim(what, _with_spread(found, "ipr k=√n moved"), holds=is_halved)
     for name, k in product(METHODS[1:], K_OF):
         yield Row.claim(
             f"{name} at k = {k} is not moved",
@@ -117,20 +104,17 @@ def _with_spread(found: Measurements, key: str) -> str:
     return f"{found.mean(key):.3f}" + ("" if spread is None else f" ± {spread:.3f}")
 
 
-def _draw(found: Measurements, figure: Figure) -> None:
+def _draw(found: Measurements, figure: plots.Figure) -> None:
     figure.set_size_inches(9.6, 5.4)
-    axes = figure.subplots(2, 4, sharex=True, sharey=True)
     here = found.where(split="none")
-    for (k, name), ax in zip(product(K_OF, METHODS), axes.flat, strict=True):
-        line = {"color": COLOR_OF[name], "lw": 2}
-        draw_mean_curve(ax, here, f"{name} k={k} clean", ls=":", label="without", **line)
-        draw_mean_curve(ax, here, f"{name} k={k} polluted", label="with one outlier", **line)
-        label_pr_axes(ax, f"{LABEL_OF[name]}, k = {k}", PAIR.truth)
+    for (k, name), ax in plots.panels(figure, 2, 4, product(K_OF, METHODS)):
+        line = {"color": plots.COLOR_OF[name], "lw": 2}
+        plots.mean_curve(ax, here, f"{name} k={k} clean", ls=":", label="without", **line)
+        plots.mean_curve(ax, here, f"{name} k={k} polluted", label="with one outlier", **line)
+        plots.pr_axes(ax, f"{plots.LABEL_OF[name]}, k = {k}", PAIR.truth)
         moved = f"1 − IoU = {here.mean(f'{name} k={k} moved'):.3f}"
         ax.text(0.97, 0.93, moved, ha="right", transform=ax.transAxes)
-        ax.label_outer()
-    legend = legend_outside(figure, axes[0, 0])
-    for shown in legend.get_lines()[:2]:
+    for shown in figure.legends[0].get_lines()[:2]:
         shown.set_color("0.4")  # every curve has a colour of its own
 
 
@@ -143,8 +127,5 @@ EXPERIMENT = Experiment(
     "k = √n, and in all other curves, little happens, except at the very end: where all real "
     "samples must be kept the outlier takes α_∞ of kNN and coverage to 1, while F_1/8 stays.",
     seconds=(5, 40),
-    cells=_cells,
-    measure=_measure,
-    compare=_compare,
-    draw=_draw,
+    steps=Steps(_cells, _measure, _compare, _draw),
 )

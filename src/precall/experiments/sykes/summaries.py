@@ -6,18 +6,16 @@ a recall, F_{1/8} a precision (the paper prints the reverse).
 """
 
 from collections.abc import Callable, Sequence
+from itertools import product
 
 import numpy as np
 
 from precall.curves.pr_curve import Curve
 from precall.estimators import Coverage
-from precall.experiments.drawing import Axes, Figure, legend_outside
-from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
+from precall.experiments import plots
+from precall.experiments.base import Cell, Experiment, Measurements, Row, Rows, Size, Steps, Values
 from precall.experiments.scoring import curves_of
-from precall.experiments.sykes.gaussian_mixtures import (
-    DROPPED_INVENTED_REWEIGHTED,
-    gaussian_mixture,
-)
+from precall.experiments.sykes.gaussians import FIGURE_3A, gaussian_mixture
 from precall.report.plots import COLORS
 from precall.truth import Mixture, true_curve
 
@@ -38,7 +36,7 @@ SMALL_MODE = "k = √n is about all that generated has in its smallest mode; a s
 
 def _separated(means: Sequence[float], real: Sequence[float], generated: Sequence[float]) -> Pair:
     """Two mixtures of the same modes in many dimensions, with these weights."""
-    return gaussian_mixture(means, real, 64), gaussian_mixture(means, generated, 64)
+    return gaussian_mixture(means, real), gaussian_mixture(means, generated)
 
 
 def _two_modes(real: float, generated: float) -> Pair:
@@ -48,7 +46,7 @@ def _two_modes(real: float, generated: float) -> Pair:
 
 def _all_three(strength: float) -> Pair:
     """Walk from no difference to the mixtures of Figure 3a."""
-    means, real, end = DROPPED_INVENTED_REWEIGHTED
+    means, real, end = FIGURE_3A
     generated = (1 - strength) * np.array(real) + strength * np.array(end)
     return _separated(means, real, generated.tolist())
 
@@ -110,34 +108,26 @@ def _measure(cell: Cell, rng: np.random.Generator) -> Values:
 def _compare(found: Measurements) -> Rows:
     yield from _median_is_extreme(found)
     yield from _reacts_to_reweighting(found.where(scenario="re-weighting", strength=0.8))
-    yield _survives_tails(found.where(scenario="tempered Gaussian", strength=4.0))
-    yield from _what_dropping_does(found.where(scenario="dropping"))
-    for scenario in TEMPERED:
-        for power in (0.5, 2.0):
-            here = found.where(scenario=scenario, strength=power)
-            for summary in SHOWN:
-                what = f"{scenario}, τ = {power:g}: true {summary}"
-                yield Row.new(what, here.mean(f"true {summary}"))
+    yield from _limits(found)
+    for scenario, power, summary in product(TEMPERED, (0.5, 2.0), SHOWN):
+        here = found.where(scenario=scenario, strength=power)
+        what = f"{scenario}, τ = {power:g}: true {summary}"
+        yield Row.new(what, here.mean(f"true {summary}"))
     for scenario, here in found.by("scenario"):
         for summary in SHOWN:
             _, true = here.along("strength", f"true {summary}")
             _, estimated = here.along("strength", f"estimated {summary}")
-            yield Row.new(
-                f"{scenario}: largest error of {summary} by {ESTIMATOR.name}",
-                float(np.abs(np.subtract(estimated, true)).max()),
-                note=SMALL_MODE * (scenario == "tempered mixture"),
-            )
+            error = float(np.abs(np.subtract(estimated, true)).max())
+            what = f"{scenario}: largest error of {summary} by {ESTIMATOR.name}"
+            yield Row.new(what, error, note=SMALL_MODE * (scenario == "tempered mixture"))
 
 
 def _median_is_extreme(found: Measurements) -> Rows:
     """With dropping or invention alone the curve is a rectangle, and the median its corner."""
     alone = [one.values for one in found if one.cell["scenario"] in ("dropping", "invention")]
+    cases = list(product(alone, ("precision", "recall")))
     true, estimated = (
-        max(
-            abs(values[f"{kind} median {side}"] - values[f"true extreme {side}"])
-            for values in alone
-            for side in ("precision", "recall")
-        )
+        max(abs(one[f"{kind} median {side}"] - one[f"true extreme {side}"]) for one, side in cases)
         for kind in ("true", "estimated")
     )
     what = "pure dropping or invention: the median is the extremes"
@@ -167,20 +157,19 @@ def _reacts_to_reweighting(here: Measurements) -> Rows:
         )
 
 
-def _survives_tails(here: Measurements) -> Row:
-    """A Gaussian and its tempered self share all of space: both extremes are 1."""
+def _limits(found: Measurements) -> Rows:
+    # A Gaussian and its tempered self share all of space: both extremes are 1.
+    here = found.where(scenario="tempered Gaussian", strength=4.0)
     values = {summary: here.mean(f"true {summary}") for summary in SHOWN}
-    return Row.claim(
+    yield Row.claim(
         "tails that decay fast impress neither (Gaussian, τ = 4, where α_∞ = β_0 = 1)",
         ", ".join(f"{name} {value:.2f}" for name, value in values.items()),
         holds=max(values["f_8"], values["median recall"]) < 0.9,
         note="holds if both recalls stay below .9",
     )
-
-
-def _what_dropping_does(found: Measurements) -> Rows:
-    """Dropping costs no precision, but F_{1/8} sinks with it: b = 8 is no infinity."""
-    limit = found.where(strength=0.5).mean("true f_1000")
+    # Dropping costs no precision, but F_{1/8} sinks with it: b = 8 is no infinity.
+    half, most = (found.where(scenario="dropping", strength=share) for share in (0.5, 0.9))
+    limit = half.mean("true f_1000")
     yield Row.claim(
         "F_b tends to β_0 as b grows (half of real dropped: α_∞ = 1, β_0 = .5)",
         f"F_1000 = {limit:.3f}",
@@ -188,18 +177,21 @@ def _what_dropping_does(found: Measurements) -> Rows:
         note="the field's convention; Sykes et al. 2024 §5.1 print α_∞",
     )
     for name in ("f_1_8", "median precision"):
-        yield Row.new(
-            f"nine tenths dropped: true {name}",
-            found.where(strength=0.9).mean(f"true {name}"),
-            note="nothing is invented, true precision is 1",
-        )
+        what, note = f"nine tenths dropped: true {name}", "nothing is invented, true precision is 1"
+        yield Row.new(what, most.mean(f"true {name}"), note=note)
 
 
-def _draw(found: Measurements, figure: Figure) -> None:
+def _draw(found: Measurements, figure: plots.Figure) -> None:
+    """Draw true summaries as lines, estimated ones as dots."""
     figure.set_size_inches(9.6, 6.0)
     axes = figure.subplots(2, 3, sharey=True)
-    for ax, scenario in zip(axes.flat, SCENARIOS, strict=True):
-        _draw_scenario(ax, found.where(scenario=scenario))
+    for ax, (scenario, here) in zip(axes.flat, found.by("scenario"), strict=True):
+        for summary, (label, color, style) in SHOWN.items():
+            true = here.along("strength", f"true {summary}")
+            ax.plot(*true, ls=style, color=color, label=label, lw=1.6)
+            face = color if style == "-" else "white"
+            estimated = here.along("strength", f"estimated {summary}")
+            ax.plot(*estimated, "o", color=color, mfc=face, ms=4)
         ax.set(title=scenario, xlabel="strength: share of mass concerned")
         if scenario in TEMPERED:
             ax.set_xscale("log", base=2)
@@ -208,18 +200,7 @@ def _draw(found: Measurements, figure: Figure) -> None:
             ax.set_xlabel("τ: generated ∝ real$^τ$ (wider < 1 < narrower)")
     for ax in axes[:, 0]:
         ax.set(ylabel="summary of the curve", ylim=(0, 1.03))
-    legend_outside(figure, axes[0, 0])
-
-
-def _draw_scenario(ax: Axes, found: Measurements) -> None:
-    """Draw true summaries as lines, estimated ones as dots."""
-    for summary, (label, color, style) in SHOWN.items():
-        true, estimated = (
-            found.along("strength", f"{kind} {summary}") for kind in ("true", "estimated")
-        )
-        ax.plot(*true, ls=style, color=color, label=label, lw=1.6)
-        face = color if style == "-" else "white"
-        ax.plot(*estimated, "o", color=color, mfc=face, ms=4)
+    plots.legend_outside(figure, axes[0, 0])
 
 
 EXPERIMENT = Experiment(
@@ -232,8 +213,5 @@ EXPERIMENT = Experiment(
     "Tempering (as truncation or guidance do) costs recall when generated is narrower and "
     "precision when it is wider; in a mixture it also re-weights, which the median adds.",
     seconds=(10, 110),
-    cells=_cells,
-    measure=_measure,
-    compare=_compare,
-    draw=_draw,
+    steps=Steps(_cells, _measure, _compare, _draw),
 )

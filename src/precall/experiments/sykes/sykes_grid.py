@@ -1,4 +1,4 @@
-"""Table 1 of Sykes et al. 2024, and the IoU of curves as it is computed there, on a coarse grid.
+"""The IoU of curves as Sykes et al. 2024 compute it for Table 1, on a coarse grid.
 
 The paper (appendix B) samples λ = tan θ and γ "uniformly" without saying how finely. Its numbers
 fit 11 evenly spaced angles between the extremes λ = 0 and λ = ∞, the same grid for γ, and an IoU by
@@ -7,57 +7,12 @@ sharply, first of all the true one at large shifts.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
 from precall.curves.error_rates import Evidence
-from precall.curves.pr_curve import Curve
-from precall.experiments.experiment import Floats
-from precall.experiments.methods import METHODS
-
-_SECOND, _THIRD = 5 / 3, 7 / 3
-SHIFTS = (1.0, _SECOND, _THIRD, 3.0)
-TABLE_1 = {  # IoU by split, k and shift; a column a method
-    ("split", "4", 1.0): (0.69, 0.71, 0.72, 0.73),
-    ("split", "4", _SECOND): (0.42, 0.49, 0.49, 0.55),
-    ("split", "4", _THIRD): (0.24, 0.38, 0.34, 0.48),
-    ("split", "4", 3.0): (0.13, 0.33, 0.24, 0.48),
-    ("split", "√n", 1.0): (0.81, 0.87, 0.84, 0.92),
-    ("split", "√n", _SECOND): (0.69, 0.84, 0.78, 0.90),
-    ("split", "√n", _THIRD): (0.65, 0.84, 0.75, 0.90),
-    ("split", "√n", 3.0): (0.63, 0.84, 0.75, 0.93),
-    ("no split", "4", 1.0): (0.43, 0.70, 0.62, 0.76),
-    ("no split", "4", _SECOND): (0.55, 0.81, 0.68, 0.84),
-    ("no split", "4", _THIRD): (0.62, 0.79, 0.68, 0.77),
-    ("no split", "4", 3.0): (0.55, 0.61, 0.62, 0.63),
-    ("no split", "√n", 1.0): (0.91, 0.93, 0.94, 0.96),
-    ("no split", "√n", _SECOND): (0.88, 0.93, 0.92, 0.97),
-    ("no split", "√n", _THIRD): (0.84, 0.92, 0.90, 0.95),
-    ("no split", "√n", 3.0): (0.83, 0.91, 0.90, 0.96),
-}
-
-
-class TableCell(NamedTuple):
-    """One number of Table 1."""
-
-    split: str
-    k: str
-    shift: float
-    method: str
-    iou: float
-
-    @property
-    def setting(self) -> str:
-        """All but the shift."""
-        return f"{self.split} {self.k} {self.method}"
-
-
-TABLE_CELLS = [
-    TableCell(*setting, method, iou)
-    for setting, line in TABLE_1.items()
-    for method, iou in zip(METHODS, line, strict=True)
-]
+from precall.curves.pr_curve import Curve, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,15 +39,9 @@ class GriddedCurve:
 
 @dataclass(frozen=True, slots=True)
 class SykesGrid:
-    """Trade-offs λ, and parameters γ of classifiers, on evenly spaced angles.
+    """Trade-offs λ, and parameters γ of classifiers, on evenly spaced angles."""
 
-    Parameters
-    ----------
-    n_angles
-        Number of angles strictly between 0 and π/2; both ends are added to them.
-    """
-
-    n_angles: int = 11
+    n_angles: int = 11  # strictly between 0 and π/2; both ends are added to them
 
     @property
     def trade_offs(self) -> Floats:
@@ -118,6 +67,10 @@ class SykesGrid:
             np.concatenate([[max_recall], precision / inner, [0.0]]),
             np.concatenate([[0.0], precision, [max_precision]]),
         )
+
+    def iou(self, evidence: Evidence, truth: Curve) -> float:
+        """Return the IoU of a measured and a true curve, both on the grid."""
+        return self.minimize(evidence).iou(self.sample(truth))
 
 
 def _trapezoids(heights: Floats) -> float:

@@ -1,17 +1,14 @@
 """How curves vary from sample to sample (Sykes et al. 2024 §4.5, appendix B, Fig. 8)."""
 
 import math
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
-from numpy.typing import NDArray
 
-from precall.experiments.drawing import Axes, Figure, label_pr_axes, legend_outside, points
-from precall.experiments.experiment import Cell, Experiment, Measurements, Row, Rows, Size, Values
-from precall.experiments.methods import COLOR_OF, LABEL_OF, METHODS
-from precall.experiments.sykes.shifted_gaussians import ShiftedGaussians, method_curves
-
-Floats = NDArray[np.float64]
+from precall.curves.pr_curve import Floats
+from precall.experiments import plots
+from precall.experiments.base import Cell, Experiment, Measurements, Row, Rows, Size, Steps, Values
+from precall.experiments.sykes.gaussians import METHODS, ShiftedGaussians, method_curves
 
 GAUSSIANS = ShiftedGaussians(0.21 * math.sqrt(64), 64)  # μ = .21 in every coordinate
 BATCH = 10  # repetitions in one cell
@@ -19,24 +16,24 @@ DRAWN = (100, 1000, 10_000)
 ENOUGH = 10_000  # samples that make comparisons reliable, according to the paper
 
 
-def cells(size: Size) -> list[Cell]:
+def _cells(size: Size) -> list[Cell]:
     """List sample sizes, each with batches of repetitions; the paper has 100."""
     sizes = size.pick(quick=(100, 300, 1000, 2000), full=(100, 300, 1000, 3000, ENOUGH))
     left = size.n_repeats(quick=20, full=100)
-    batches = [min(BATCH, left - first) for first in range(0, left, BATCH)]
     return [
-        {"n": n, "batch": i, "repeats": repeats} for n in sizes for i, repeats in enumerate(batches)
+        {"n": n, "batch": first // BATCH, "repeats": min(BATCH, left - first)}
+        for n, first in product(sizes, range(0, left, BATCH))
     ]
 
 
-def measure(cell: Cell, rng: np.random.Generator) -> Values:
+def _measure(cell: Cell, rng: np.random.Generator) -> Values:
     """Sum the curves of a batch of samples, and their squares, ray by ray."""
     batch = [
         method_curves(GAUSSIANS.draw(cell["n"], rng), True, rng) for _ in range(cell["repeats"])
     ]
     values = Values()
     for method in METHODS:
-        drawn = [points(curves[f"√n {method}"]) for curves in batch]
+        drawn = [plots.points(curves[f"√n {method}"]) for curves in batch]
         values[f"sum {method}"] = np.sum(drawn, axis=0).round(5).tolist()
         values[f"squares {method}"] = np.sum(np.square(drawn), axis=0).round(9).tolist()
     return values
@@ -60,89 +57,78 @@ def _deviations(found: Measurements, method: str) -> list[float]:
     return [_along_rays(_mean_and_deviation(here, method)[1]) for _, here in found.by("n")]
 
 
-def compare(found: Measurements) -> Rows:
+def _compare(found: Measurements) -> Rows:
     """Test how deviations fall, and whether they are small enough to tell curves apart."""
     sizes = found.parameter("n")
     for method in METHODS:
         slope = np.polyfit(np.log(sizes), np.log(_deviations(found, method)), 1)[0]
         yield Row.claim(
-            f"σ falls like 1/√n: {LABEL_OF[method]}",
+            f"σ falls like 1/√n: {plots.LABEL_OF[method]}",
             f"like n^{slope:.2f}",
             holds=abs(slope + 0.5) <= 0.1,
             note="holds within ±.1 of the exponent",
         )
-    yield _shrinks(found, min(sizes), max(sizes))
-    yield _told_apart(found.where(n=max(sizes)), max(sizes))
+    yield from _claims(found)
     for method in METHODS:
         for n, deviation in zip(sizes, _deviations(found, method), strict=True):
-            yield Row.new(f"σ, mean over rays, n = {n}, {LABEL_OF[method]}", deviation)
+            yield Row.new(f"σ, mean over rays, n = {n}, {plots.LABEL_OF[method]}", deviation)
 
 
-def _shrinks(found: Measurements, smallest: int, largest: int) -> Row:
-    """Test that mean curves come closer to the truth with n (Theorem 3.1)."""
-    truth = np.array(points(GAUSSIANS.truth))
-    errors = {
-        method: [
-            _along_rays(_mean_and_deviation(found.where(n=n), method)[0] - truth)
-            for n in (smallest, largest)
-        ]
-        for method in METHODS
+def _claims(found: Measurements) -> Rows:
+    """Test that curves come closer to the truth with n (Theorem 3.1), and can be told apart."""
+    few, many = min(found.parameter("n")), max(found.parameter("n"))
+    curves = {
+        n: {method: _mean_and_deviation(found.where(n=n), method) for method in METHODS}
+        for n in (few, many)
     }
-    return Row.claim(
-        f"mean curves come closer to the truth from n = {smallest} to {largest}",
-        ", ".join(f"{LABEL_OF[m]} {few:.3f} to {many:.3f}" for m, (few, many) in errors.items()),
-        holds=all(many < few for few, many in errors.values()),
+    truth = np.array(plots.points(GAUSSIANS.truth))
+    errors = {m: [_along_rays(curves[n][m][0] - truth) for n in (few, many)] for m in METHODS}
+    yield Row.claim(
+        f"mean curves come closer to the truth from n = {few} to {many}",
+        ", ".join(f"{plots.LABEL_OF[m]} {a:.3f} to {b:.3f}" for m, (a, b) in errors.items()),
+        holds=all(last < first for first, last in errors.values()),
         note="mean distance along the rays",
     )
-
-
-def _told_apart(here: Measurements, n: int) -> Row:
-    """Compare the distance of any two mean curves with the deviation of their difference."""
-    curves = {method: _mean_and_deviation(here, method) for method in METHODS}
-    ratios = {}
+    apart = {}  # distance of two mean curves over the deviation of their difference
     for one, other in combinations(METHODS, 2):
-        distance = _along_rays(curves[one][0] - curves[other][0])
-        spread = np.hypot(_along_rays(curves[one][1]), _along_rays(curves[other][1]))
-        ratios[f"{LABEL_OF[one]} and {LABEL_OF[other]}"] = float(distance / spread)
-    closest = min(ratios, key=lambda pair: ratios[pair])
-    few = "" if n >= ENOUGH else f"; n = {n} instead of {ENOUGH}"
-    return Row.claim(
+        (mean, deviation), (its_mean, its_deviation) = curves[many][one], curves[many][other]
+        spread = np.hypot(_along_rays(deviation), _along_rays(its_deviation))
+        names = f"{plots.LABEL_OF[one]} and {plots.LABEL_OF[other]}"
+        apart[names] = float(_along_rays(mean - its_mean) / spread)
+    closest = min(apart, key=lambda names: apart[names])
+    fewer = "" if many >= ENOUGH else f"; n = {many} instead of {ENOUGH}"
+    yield Row.claim(
         f"{ENOUGH} samples suffice to compare curves",
-        f"{closest}: {ratios[closest]:.1f} σ apart, the closest two",
-        holds=ratios[closest] >= 1,
-        note=f"holds if any two mean curves are further apart than σ of their difference{few}",
+        f"{closest}: {apart[closest]:.1f} σ apart, the closest two",
+        holds=apart[closest] >= 1,
+        note=f"holds if any two mean curves are further apart than σ of their difference{fewer}",
     )
 
 
-def draw(found: Measurements, figure: Figure) -> None:
-    """Draw Fig. 8, and σ against n."""
+def _draw(found: Measurements, figure: plots.Figure) -> None:
+    """Draw Fig. 8, with bands of ± σ, and σ against n."""
     figure.set_size_inches(13.5, 4.2)
     sizes = found.parameter("n")
     drawn = [n for n in DRAWN if n in sizes]
     drawn += [max(sizes)] if len(drawn) < len(DRAWN) else []
     *left, right = figure.subplots(1, len(drawn) + 1)
     for n, ax in zip(drawn, left, strict=True):
-        label_pr_axes(ax, f"n = {n}", GAUSSIANS.truth)
-        _draw_bands(ax, found.where(n=n))
+        plots.pr_axes(ax, f"n = {n}", GAUSSIANS.truth)
+        for method in METHODS:
+            mean, deviation = _mean_and_deviation(found.where(n=n), method)
+            ax.plot(*mean, lw=1.4, **plots.LINE_OF[method])
+            band = np.concatenate([mean - deviation, (mean + deviation)[:, ::-1]], axis=1)
+            ax.fill(*band, color=plots.COLOR_OF[method], alpha=0.2, lw=0)
     for method in METHODS:
         deviations = _deviations(found, method)
-        right.loglog(sizes, deviations, marker="o", ms=4, color=COLOR_OF[method])
+        right.loglog(sizes, deviations, marker="o", ms=4, color=plots.COLOR_OF[method])
     guide = deviations[0] * np.sqrt(sizes[0] / np.array(sizes))
     right.loglog(sizes, 0.7 * guide, color="grey", ls=":", label="1/√n")
     right.set(xlabel="n", ylabel="σ, mean over rays", title="variability", box_aspect=1)
     right.set_yticks([0.01, 0.02, 0.05, 0.1], [".01", ".02", ".05", ".1"])
     right.minorticks_off()
     right.legend(frameon=False)
-    legend_outside(figure, left[0])
-
-
-def _draw_bands(ax: Axes, here: Measurements) -> None:
-    """Fill between the mean curve less σ and plus σ."""
-    for method in METHODS:
-        mean, deviation = _mean_and_deviation(here, method)
-        ax.plot(*mean, color=COLOR_OF[method], lw=1.4, label=LABEL_OF[method])
-        band = np.concatenate([mean - deviation, (mean + deviation)[:, ::-1]], axis=1)
-        ax.fill(*band, color=COLOR_OF[method], alpha=0.2, lw=0)
+    plots.legend_outside(figure, left[0])
 
 
 EXPERIMENT = Experiment(
@@ -153,8 +139,5 @@ EXPERIMENT = Experiment(
     "each of 64 coordinates, with a split and k = √n; truth dashed. The bands shrink like 1/√n, "
     "and the curves move towards the truth. At n = 10 000 the bands hardly overlap.",
     seconds=(5, 80),
-    cells=cells,
-    measure=measure,
-    compare=compare,
-    draw=draw,
+    steps=Steps(_cells, _measure, _compare, _draw),
 )

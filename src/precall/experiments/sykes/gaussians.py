@@ -1,8 +1,9 @@
-"""Two Gaussians, one of them shifted: the toy of most experiments of Sykes et al. 2024 (§4.1)."""
+"""The Gaussians of Sykes et al. 2024, and the four methods whose curves are drawn of them."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -13,28 +14,31 @@ from precall.data.feature_sets import FeatureSet
 from precall.data.splits import Split
 from precall.estimators import NEIGHBOR_ESTIMATORS, Estimator
 from precall.evaluation.evidence_pool import plan_folds, pool_evidence
-from precall.experiments.drawing import Axes, draw_mean_curve, label_pr_axes
-from precall.experiments.experiment import Floats, Measurements
-from precall.experiments.methods import COLOR_OF, K_OF, LABEL_OF, METHODS
-from precall.experiments.scoring import curves_of
+from precall.experiments.scoring import Samples, curves_of
 from precall.neighbors.sweeps import open_sweeps
-from precall.truth import Gaussian
+from precall.truth import Gaussian, Mixture
+
+METHODS = ("ipr", "knn", "parzen", "coverage")  # in the order of the paper's tables
+K_OF: dict[str, int | Literal["sqrt"]] = {"4": 4, "√n": "sqrt"}
+# Sykes et al. 2024 §4.2: of each mode the mean in every coordinate, and the weight under real and
+# under generated.
+FIGURE_3A = (0.0, -5.0, 3.0, 5.0), (0.3, 0.2, 0.5, 0.0), (0.0, 0.5, 0.2, 0.3)
+
+
+def gaussian_mixture(
+    means: Sequence[float], weights: Sequence[float], n_features: int = 64, variance: float = 1.0
+) -> Mixture:
+    """Return Σ w_ℓ N(μ_ℓ·1, variance·I) in ``n_features`` dimensions (Sykes et al. 2024 §4.2)."""
+    modes = [Gaussian(np.full(n_features, mean), np.array(variance)) for mean in means]
+    return Mixture(tuple(modes), np.array(weights))
 
 
 @dataclass(frozen=True, slots=True)
 class ShiftedGaussians:
-    """N(0, I) for real, N(μ·1, I) for generated, with μ = δ/√d.
+    """N(0, I) for real, N(μ·1, I) for generated, with μ = δ/√d (Sykes et al. 2024 §4.1)."""
 
-    Parameters
-    ----------
-    shift
-        δ ≥ 0, the distance of the two means.
-    n_features
-        Dimension d.
-    """
-
-    shift: float
-    n_features: int = 64
+    shift: float  # δ ≥ 0, the distance of the two means
+    n_features: int = 64  # d
 
     @property
     def distributions(self) -> tuple[Gaussian, Gaussian]:
@@ -42,7 +46,7 @@ class ShiftedGaussians:
         d = self.n_features
         return Gaussian(np.zeros(d)), Gaussian(np.full(d, self.shift / math.sqrt(d)))
 
-    def draw(self, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    def draw(self, n: int, rng: np.random.Generator) -> Samples:
         """Draw ``n`` real and ``n`` generated samples."""
         p, q = self.distributions
         return p.draw(n, rng), q.draw(n, rng)
@@ -56,10 +60,7 @@ class ShiftedGaussians:
 
 
 def method_curves(
-    samples: tuple[Floats, Floats],
-    split: bool | Split,
-    rng: np.random.Generator,
-    ks: Iterable[str] = ("√n",),
+    samples: Samples, split: bool, rng: np.random.Generator, ks: Iterable[str] = ("√n",)
 ) -> dict[str, PRCurve]:
     """Return the curve of every method with every k, named ``"{k} {method}"``."""
     estimators = {
@@ -69,10 +70,7 @@ def method_curves(
 
 
 def weigh(
-    estimators: Mapping[str, Estimator],
-    samples: tuple[Floats, Floats],
-    split: Split,
-    seed: int,
+    estimators: Mapping[str, Estimator], samples: Samples, split: Split, seed: int
 ) -> dict[str, Evidence]:
     """Return the evidence of estimators with settled k, in one sweep over one fold."""
     sets = FeatureSet.of(samples[0], "real"), FeatureSet.of(samples[1], "generated")
@@ -81,18 +79,3 @@ def weigh(
         found = sweeps.measure([plan.ask for plan in plans])
         pools = pool_evidence(sweeps, estimators, sets, plans, found)
     return {name: pool.evidence[0] for name, pool in pools.items()}
-
-
-def draw_methods(
-    ax: Axes,
-    found: Measurements,
-    key: str,
-    shift: float,
-    title: str,
-    methods: Sequence[str] = METHODS,
-) -> None:
-    """Draw the mean curve of every method, kept as ``"{key} {method}"``, and the truth."""
-    label_pr_axes(ax, title, ShiftedGaussians(shift).truth)
-    for method in methods:
-        line = {"color": COLOR_OF[method], "label": LABEL_OF[method]}
-        draw_mean_curve(ax, found, f"{key} {method}", **line)

@@ -1,18 +1,17 @@
 """What an experiment is: cells to measure, rows that set ours beside the published, a figure."""
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+
+from precall.curves.pr_curve import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
 Cell = Mapping[str, Any]  # parameters of what is measured at once: numbers and text
 Values = dict[str, Any]  # what is found in a cell, as JSON can hold it: numbers, text, lists
 Rows: TypeAlias = "Iterator[Row]"
@@ -70,7 +69,7 @@ class Row:
         reason: str = "",
     ) -> Self:
         """Set a number beside a published one; give a reason where they differ."""
-        if math.isfinite(ours) and abs(ours - published) <= tolerance:
+        if abs(ours - published) <= tolerance:  # never where ours is NaN
             return cls(what, published, ours, "agrees", spread, note)
         return cls(what, published, ours, "differs", spread, note or reason)
 
@@ -102,37 +101,31 @@ class Measured:
     values: Values
 
 
-@dataclass(frozen=True, slots=True)
-class Measurements:
+class Measurements(list[Measured]):
     """All cells of an experiment, or some of them."""
-
-    found: Sequence[Measured]
-
-    def __iter__(self) -> Iterator[Measured]:
-        return iter(self.found)
 
     def where(self, **parameters: Any) -> Self:
         """Return those with certain parameters."""
         wanted = parameters.items()
-        return type(self)([one for one in self.found if wanted <= one.cell.items()])
+        return type(self)([one for one in self if wanted <= one.cell.items()])
 
     def without(self, **parameters: Any) -> Self:
         """Return all but those with certain parameters."""
         unwanted = parameters.items()
-        return type(self)([one for one in self.found if not unwanted <= one.cell.items()])
+        return type(self)([one for one in self if not unwanted <= one.cell.items()])
 
     def parameter(self, name: str) -> list[Any]:
         """Return the distinct values of a parameter, in their order."""
-        return list(dict.fromkeys(one.cell[name] for one in self.found))
+        return list(dict.fromkeys(one.cell[name] for one in self))
 
     def by(self, *names: str) -> Iterator[tuple[Any, ...]]:
         """Return what some parameters are, and those that share it: ``d, n, here``."""
-        for chosen in dict.fromkeys(tuple(one.cell[name] for name in names) for one in self.found):
+        for chosen in dict.fromkeys(tuple(one.cell[name] for name in names) for one in self):
             yield *chosen, self.where(**dict(zip(names, chosen, strict=True)))
 
     def values(self, key: str) -> Floats:
         """Return a value of each cell: (n_cells,), or (n_cells, …) where it is a list."""
-        return np.array([one.values[key] for one in self.found], dtype=np.float64)
+        return np.array([one.values[key] for one in self], dtype=np.float64)
 
     def mean(self, key: str) -> float:
         """Mean over the cells."""
@@ -159,22 +152,23 @@ class Measurements:
         return Row.against(what, published, mean, tolerance=tolerance, spread=spread, **notes)
 
 
+class Steps(NamedTuple):
+    """What an experiment does."""
+
+    cells: Callable[[Size], list[Cell]]  # what is measured at once, and survives an interruption
+    measure: Callable[[Cell, np.random.Generator], Values]  # with a generator of its own
+    compare: Callable[[Measurements], Rows]  # the table
+    draw: Callable[[Measurements, "Figure"], None]
+
+
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A figure or a table of a paper, done again.
-
-    ``cells`` lists what is measured at once, and kept when a run is interrupted; ``measure``
-    measures one cell, with a random generator of its own; ``compare`` makes the rows of the table;
-    ``draw`` fills a figure.
-    """
+    """A figure or a table of a paper, done again."""
 
     name: str
     title: str
     where: str  # paper and section: "Sykes et al. 2024 §4.1, Table 1"
     caption: str  # what one should see in the figure
     seconds: tuple[float, float]  # of the quick and of the full size, on two cores
-    cells: Callable[[Size], list[Cell]]
-    measure: Callable[[Cell, np.random.Generator], Values]
-    compare: Callable[[Measurements], Rows]
-    draw: Callable[[Measurements, "Figure"], None]
+    steps: Steps
     needs: tuple[str, ...] = ()  # packages beside the core

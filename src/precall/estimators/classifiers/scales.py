@@ -1,17 +1,48 @@
-"""What a trained classifier thinks of samples, as the logarithm of its odds for real."""
+"""The scales that classifiers share: of features, of scores as log odds, and of their risk."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
+from precall.curves.error_rates import ErrorRates, Evidence
 from precall.errors import InputError
 
 Floats = NDArray[np.float64]
 
+_FARTHEST = 1e6  # deviations from a mean
 _LARGEST_PLAIN = 30.0
 _LARGEST = 700.0  # odds beyond exp of it overflow
 _LEAST_SLOPE = 1e-3
+
+
+def standardizing(rows: NDArray[Any]) -> Callable[[NDArray[Any]], Floats]:
+    """Measure rows (n, d), one column at a time in float64; return what standardizes such rows.
+
+    It subtracts a mean and divides by a deviation, feature by feature, in float64. Nothing is
+    farther out than a million; the deviation of a constant feature is 1.
+    """
+    mean, deviation = np.empty(rows.shape[1]), np.ones(rows.shape[1])
+    for j in range(rows.shape[1]):
+        column = rows[:, j].astype(np.float64)
+        middle = (column.min() + column.max()) / 2
+        reach = column.max() - middle
+        if reach == 0.0:
+            mean[j] = middle
+            continue
+        scaled = (column - middle) / reach  # from -1 to 1: no square can overflow or vanish
+        mean[j] = middle + reach * scaled.mean()
+        deviation[j] = reach * scaled.std() or 1.0  # which may underflow
+
+    def standardize(rows: NDArray[Any]) -> Floats:
+        standardized: Floats = np.subtract(rows, mean, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            standardized /= deviation
+        return np.clip(standardized, -_FARTHEST, _FARTHEST, out=standardized)
+
+    return standardize
 
 
 def log_odds(classifier: Any, rows: NDArray[Any]) -> Floats:
@@ -48,9 +79,6 @@ def calibration(scores: Floats, is_real: NDArray[np.bool_]) -> tuple[float, floa
     A logistic fit whose targets stop short of 0 and 1, so that it is finite for perfect scores, and
     whose slope is positive: it never reverses the order of the scores.
     """
-    from scipy.optimize import minimize
-    from scipy.special import expit
-
     n_real = int(np.count_nonzero(is_real))
     n_generated = len(is_real) - n_real
     high, low = (n_real + 1) / (n_real + 2), 1 / (n_generated + 2)
@@ -62,14 +90,23 @@ def calibration(scores: Floats, is_real: NDArray[np.bool_]) -> tuple[float, floa
 
     def loss(weights: Floats) -> tuple[float, Floats]:
         logits = weights[0] * scaled + weights[1]
-        residual = expit(logits) - target
+        residual = scipy.special.expit(logits) - target
         value = np.mean(np.logaddexp(0.0, logits) - target * logits)
         return float(value), np.array([np.mean(residual * scaled), np.mean(residual)])
 
-    slope, offset = minimize(loss, np.array([1.0, 0.0]), jac=True, method="BFGS").x
+    slope, offset = scipy.optimize.minimize(loss, np.array([1.0, 0.0]), jac=True, method="BFGS").x
     if slope < _LEAST_SLOPE:  # held-out noise is no reason to reverse the order of the scores
         slope, offset = _LEAST_SLOPE, np.log(n_real / n_generated)
     return float(slope / spread), float(offset - slope * center / spread)
+
+
+def mean_risk(scores: Floats, is_real: NDArray[np.bool_]) -> float:
+    """Risk averaged over λ of the classifiers that cut ``scores`` somewhere."""
+    centered = scores - np.median(scores)
+    spread = float(np.abs(centered).max())
+    scaled = centered * (20 / spread) if spread > 0 else centered  # expit keeps the order
+    evidence = Evidence(scipy.special.expit(scaled), scipy.special.expit(-scaled), is_real)
+    return ErrorRates.of(evidence).mean_risk
 
 
 def _is_reversed(classifier: Any) -> bool:
