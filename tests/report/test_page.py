@@ -19,6 +19,7 @@ from precall.report.sections import PARTS, SECTIONS
 from precall.report.tables import score_table, summary_table
 from precall.report.thumbnails import as_thumbnails
 from precall.results import page_writer
+from precall.scores import METRICS
 
 RNG = np.random.default_rng(0)
 REAL, GENERATED = RNG.normal(0, 1, (300, 5)), RNG.normal(0.6, 1, (250, 5))
@@ -216,3 +217,9 @@ def test_the_report_is_cheap_to_import():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
     assert not {"matplotlib", "jinja2", "plotly", "tabulate", "PIL"} & set(modules)
+
+
+def test_every_score_is_explained(result):
+    page = render_page({"model": result})
+    for name in result.scores:
+        assert f"<dt>{name}</dt><dd>{METRICS[name].sentence}</dd>" in page

@@ -16,6 +16,7 @@ from precall.report.thumbnails import Thumbnails, as_thumbnails
 from precall.results.comparison import Comparison, Difference
 from precall.results.evaluation import Evaluation
 from precall.results.tables import class_table, percent
+from precall.scores import METRICS
 
 About = TypeVar("About")
 Shown = Mapping[str, Any] | None
@@ -114,8 +115,12 @@ def scores(subject: Subject) -> Shown:
     found = [score for result in subject.results.values() for score in result.scores.items()]
     if not found:
         return None
-    has_chart = any(is_drawable(name, score) for name, score in found)
-    return {"has_chart": has_chart, "table": tables.score_table(subject.results)}
+    names = dict.fromkeys(name.removesuffix(f"_k{score.k}") for name, score in found)
+    return {
+        "has_chart": any(is_drawable(name, score) for name, score in found),
+        "table": tables.score_table(subject.results),
+        "meanings": {name: METRICS[name].sentence for name in names if name in METRICS},
+    }
 
 
 def models(subject: Subject) -> Shown:
