@@ -14,11 +14,11 @@ demo: $(VENV)/.runtime  ## evaluate four generators of handwritten digits, leave
 quick: $(VENV)/.dev  ## what to run between two edits: no browser, no simulations
 	$(FORGET_KERNELS)
 	$(BIN)/ruff check .
-	$(BIN)/python -m pytest -q -m "not slow" tests
+	$(BIN)/python -m pytest -q -m "not slow" -n 2 --dist loadfile tests
 
 test: $(VENV)/.dev  ## run every test, doctest and README example
 	$(FORGET_KERNELS)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: $(VENV)/.dev  ## lint, formatting, types
 	$(BIN)/ruff check .

@@ -8,6 +8,7 @@ radii become a mean, a median, a tie rule or a soft limit is decided here.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -212,18 +213,21 @@ class Sweeps:
         answers = zip(names, self.session.count(questions), strict=True)
         found: list[dict[Request, Counts]] = []
         for ask in asked:
-            quarters = [next(answers) for _ in range(4)] if ask.plan.requests else []
-            found.append(
-                {
-                    request: np.concatenate(
-                        [
-                            np.stack([c[:, names.index(request)] for names, c in pair], axis=1)
-                            for pair in (quarters[:2], quarters[2:])
-                        ]
-                    )
-                    for request in ask.plan.requests
-                }
-            )
+            # Of real queries the real references, the generated ones; then of generated queries.
+            columns = [
+                dict(zip(next_names, counts.T, strict=True))
+                for next_names, counts in islice(answers, 4 if ask.plan.requests else 0)
+            ]
+            counted = {
+                request: np.concatenate(
+                    [
+                        np.stack([of_real[request], of_generated[request]], axis=1)
+                        for of_real, of_generated in (columns[:2], columns[2:])
+                    ]
+                )
+                for request in ask.plan.requests
+            }
+            found.append(counted)
         return found
 
     # Between the classes
