@@ -14,7 +14,7 @@ demo: $(VENV)/.runtime  ## evaluate four generators of handwritten digits, leave
 quick: $(VENV)/.dev  ## what to run between two edits: no browser, no simulations
 	$(FORGET_KERNELS)
 	$(BIN)/ruff check .
-	$(BIN)/python -m pytest -q -m "not slow" -n 2 --dist loadfile tests
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -q -m "not slow" -n 2 --dist loadfile tests
 
 test: $(VENV)/.dev  ## run every test, doctest and README example
 	$(FORGET_KERNELS)

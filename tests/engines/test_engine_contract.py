@@ -93,6 +93,7 @@ def nasty_pairs(draw):
     st.sampled_from(TieRule),
     st.sampled_from([0.0, 1e-5]),
 )
+@pytest.mark.slow
 def test_cpu_is_the_reference(pair, split, kernel, chunk, threads, ks, rule, offset):
     fold = fold_of(*pair, split)
     plan = plan_for(fold, ks, rule, offset)
@@ -128,6 +129,7 @@ def test_separated_classes(engine, shift):
     assert_same(measure(engine, fold, plan), measure(ReferenceEngine(), fold, plan))
 
 
+@pytest.mark.slow
 def test_sorted_rows(engine):
     """Guesses of the limit need no random order of the user's rows."""
     rows = np.sort(np.random.default_rng(1).normal(size=(1500, 4)), axis=0)
@@ -177,6 +179,7 @@ def test_plans_of_one_thing_between_the_classes(engine, cross):
 
 
 @pytest.mark.parametrize("d", [1, 64])
+@pytest.mark.slow
 def test_soft_cover_that_does_not_saturate(d):
     """A few samples far from most others: many factors just below 1, more than a list holds."""
     rng = np.random.default_rng(1)
@@ -186,6 +189,7 @@ def test_soft_cover_that_does_not_saturate(d):
     assert_same(measure(CpuEngine(), fold, plan), measure(ReferenceEngine(), fold, plan))
 
 
+@pytest.mark.slow
 def test_soft_cover_by_more_than_a_list_holds():
     """All of one class at the same distance, just within R: a product of thousands of factors."""
     rng = np.random.default_rng(1)

@@ -196,6 +196,7 @@ def test_distances_are_added_one_by_one_in_order():
 
 
 @pytest.mark.parametrize("tiles", [(1, 1), (7, 13), (64, 4096)])
+@pytest.mark.slow
 def test_tiles_change_nothing(tiles):
     rng = np.random.default_rng(1)
     real, generated = rng.normal(size=(90, 5)).astype(np.float32), rng.normal(size=(70, 5))

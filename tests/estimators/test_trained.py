@@ -157,6 +157,7 @@ def test_a_handful_of_samples_and_outliers(name):
         assert 0 <= result.curves[f"classifier_{name}"].area <= 1
 
 
+@pytest.mark.slow
 def test_too_few_to_train_on():
     message = (
         "classifier_best needs at least 4 samples of each class to fit on; the split leaves 2 of "

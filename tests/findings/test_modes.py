@@ -54,6 +54,7 @@ def test_no_false_alarms():
     assert wrong <= binom.ppf(0.9999, 40, 0.05)
 
 
+@pytest.mark.slow
 def test_a_dropped_mode_of_five_percent_is_found():
     for seed in range(3):
         real = Mixture(CENTERS).sample(10_000, seed=seed)

@@ -54,6 +54,7 @@ def test_what_is_going_on_has_a_name():
         {"estimators": (), "ceiling": True},
     ],
 )
+@pytest.mark.slow
 def test_an_evaluation_reports_a_share_that_only_grows(monkeypatch, options):
     shown = []
     show = lambda share, doing: shown.append((share, doing))  # noqa: E731

@@ -173,6 +173,7 @@ def test_subsets_unlike_those_that_were_tried_are_measured_in_float64(precisions
     assert found.standard_deviation == pytest.approx(np.std(patient), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_it_is_seeded_unbiased_and_the_same_for_any_number_of_threads():
     for d in (6, 300):
         pair = sets(RNG.normal(size=(1500, d)), RNG.normal(size=(1400, d)))

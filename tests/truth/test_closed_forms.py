@@ -87,6 +87,7 @@ def test_fixed_k_risk_of_disjoint_supports_is_zero():
         assert theory.fixed_k_risk(p, q, 3) == 0
 
 
+@pytest.mark.slow
 def test_fixed_k_risk_is_where_the_knn_curve_goes():
     p, q = Gaussian([0.0]), Gaussian([1.5])
     risk = theory.fixed_k_risk(p, q, 4, 1.0)

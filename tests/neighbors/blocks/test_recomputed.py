@@ -60,6 +60,7 @@ def test_of_many_samples_some_are_divided():
     assert halves[2].tolist() == [[150, 150]] * N_PARTITIONS
 
 
+@pytest.mark.slow
 def test_intervals_do_not_depend_on_threads():
     real, generated = RNG.normal(size=(300, 4)), RNG.normal(0.3, 1, (250, 4))
     one, two = (
@@ -99,6 +100,7 @@ def test_a_score_folded_at_its_bound_varies_as_much_as_any_block_says(deviations
 @pytest.mark.parametrize(
     ("n", "m", "share"), [(400, 400, 1.0), (4000, 4000, 0.5)], ids=["all", "some"]
 )
+@pytest.mark.slow
 def test_the_interval_of_a_frechet_distance_has_the_right_width(n, m, share):
     """In closed form where only the mean differs: Var = 4‖Δ‖²(1/n + 1/m), and a little more."""
     variances = []
