@@ -38,7 +38,7 @@ _CHUNK_PRODUCTS = 2 * 10**10  # under a second: the grain of progress and of Ctr
 _CHUNKS_PER_THREAD = 4
 _CAPACITY_PER_NEIGHBOR = 4
 _LEAST_CAPACITY = 64
-_MOST_PACKED = 64 * 2**20  # bytes of packed references that are kept for the next question
+_MOST_PACKED = 256 * 2**20  # bytes of packed references that are kept for the next question
 
 
 class CpuEngine:
