@@ -13,6 +13,15 @@ from precall.data.feature_sets import FeatureSet, FloatRows
 _TILE = 1024  # rows
 _N_PROBES = 64
 _SPARE = 1000.0
+_SAFE_EXPONENT = 1000  # of a power of two that is a normal number, and its inverse
+
+
+def over_power_of_two(values: NDArray[np.float64], exponent: int) -> NDArray[np.float64]:
+    """Divide by 2**exponent without rounding, in place where a product serves: ldexp is slow."""
+    if abs(exponent) > _SAFE_EXPONENT:
+        return np.asarray(np.ldexp(values, -exponent))
+    values *= 2.0**-exponent
+    return values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +41,7 @@ class Frame:
 
     def apply(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Return rows as they are in this frame."""
-        return np.asarray(np.ldexp(rows - self.center, -self.exponent))
+        return over_power_of_two(rows - self.center, self.exponent)
 
     def dense(self, sets: Sequence[FeatureSet], dtype: type[np.floating]) -> NDArray[np.floating]:
         """Return all sets in one array; no more than a tile of the rows is ever held twice."""

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.data.feature_sets import Rows
+from precall.data.frames import over_power_of_two
 from precall.engines.answers import Counts, Floats, Nearest, Relation
 from precall.runtime.threads import in_threads, single_threaded_libraries
 
@@ -165,7 +166,7 @@ class Session(ABC):
         dense = np.empty((len(rows), rows.n_features), dtype)
         for start in range(0, len(rows), _ROWS_AT_A_TIME):
             tile = rows.tile(start, start + _ROWS_AT_A_TIME) - center
-            dense[start : start + len(tile)] = np.ldexp(tile, -exponent) if exponent else tile
+            dense[start : start + len(tile)] = over_power_of_two(tile, exponent)
         return Operand(dense, np.einsum("ij,ij->i", dense, dense))
 
     def products(
