@@ -105,6 +105,26 @@ def test_subclasses_of_arrays_are_read_as_arrays():
         np.testing.assert_array_equal(array, ROWS)
 
 
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"id": [7, 3, 9, 1], **dict(zip("abc", ROWS.T, strict=True))}),
+        pl.DataFrame({"id": [7, 3, 9, 1], **dict(zip("abc", ROWS.T, strict=True))}),
+        pa.table({"id": [7, 3, 9, 1], **dict(zip("abc", ROWS.T, strict=True))}),
+        pa.record_batch({"id": [7, 3, 9, 1], **dict(zip("abc", ROWS.T, strict=True))}),
+    ],
+    ids=["pandas", "polars", "pyarrow table", "pyarrow batch"],
+)
+def test_row_numbers_of_a_frame_are_no_features(frame):
+    message = (
+        f"real: the {type(frame).__name__} has row numbers in column 'id', which is left out. To "
+        "keep them all, pass the columns as one array."
+    )
+    with pytest.warns(precall.PrecallWarning, match=f"^{re.escape(message)}$"):
+        features = FeatureSet.of(frame, "real")
+    np.testing.assert_array_equal(features.rows.array, ROWS)
+
+
 REFUSED = {
     "masked": (
         np.ma.masked_greater(ROWS, 1.2),

@@ -27,3 +27,9 @@ def test_text(tmp_path):
         "type               int16",
         "values             1 to 4",
     ]
+
+
+def test_nothing_is_less_than_nothing(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([[-0.0], [-0.0]]))
+    lines = str(FeatureInfo.of(tmp_path / "a.npy")).splitlines()
+    assert lines[4:6] == ["values             0 to 0", "mean               0 ± 0"]

@@ -1,11 +1,15 @@
 """Every format: what is read, what is refused, and that nothing is ever run."""
 
+import errno
 import io
 import json
 import os
 import pickle
 import re
+import sys
+import tracemalloc
 import zipfile
+from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -17,7 +21,7 @@ import zarr
 from safetensors.numpy import save_file
 
 import precall
-from precall.data.readers import read
+from precall.data.readers import FORMATS, read
 
 FEATURES = np.arange(24, dtype=np.float32).reshape(6, 4)
 OTHER = np.zeros((2, 2), np.float32)
@@ -105,7 +109,8 @@ def test_of_several_arrays_a_usual_one_or_the_one_named(tmp_path, name):
     ARCHIVES[name](path, features=FEATURES, more=wide)
     np.testing.assert_array_equal(read(path, "real"), FEATURES)
     np.testing.assert_array_equal(read(f"{path}:more", "real"), wide)
-    check_refused(f"{path}:none", f"{path} has no array 'none'; it has 'features', 'more'.")
+    what = "column" if name in ("a.parquet", "a.arrow") else "array"
+    check_refused(f"{path}:none", f"{path} has no {what} 'none'; it has 'features', 'more'.")
     path = tmp_path / f"other-{name}"
     ARCHIVES[name](path, one=FEATURES, two=wide)
     text = f"{path} holds several arrays, 'one', 'two'; name one: {path}:one"
@@ -147,21 +152,6 @@ def test_shards_in_the_order_of_their_numbers(tmp_path):
     )
 
 
-def test_csv(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("a,b\n1,2.5\n3,4\n")
-    np.testing.assert_array_equal(read(path, "real"), [[1, 2.5], [3, 4]])
-    np.testing.assert_array_equal(read(f"{path}:b", "real"), [[2.5], [4]])
-    path.write_text("1,2.5\n3,4\n")
-    np.testing.assert_array_equal(read(path, "real"), [[1, 2.5], [3, 4]])
-    path.write_text("1,2\n3,x\n")
-    check_refused(path, f"{path} is not a table of numbers: ")
-    path.write_text("1,2\n3\n")
-    check_refused(path, f"{path} is not a table of numbers: ")
-    path.write_text("")
-    check_refused(path, f"{path} is empty.")
-
-
 def test_columns_of_numbers_are_features(tmp_path):
     path = tmp_path / "a.parquet"
     table = pa.table({"x": [1.0, 2.0], "label": ["a", "b"], "y": pa.array([3, 4], pa.int32())})
@@ -175,6 +165,37 @@ def test_columns_of_numbers_are_features(tmp_path):
     check_refused(path, f"{path} has missing values; drop the rows that hold them.")
     pa.parquet.write_table(pa.table({"v": ["a"]}), path)
     check_refused(path, f"{path} has neither a column of vectors nor columns of numbers.")
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
+def test_row_numbers_are_no_features(tmp_path, name):
+    path, features = tmp_path / name, FEATURES.astype(np.float64)
+    columns = {f"f{i}": features[:, i] for i in range(4)}
+    write = {"a.parquet": pa.parquet.write_table, "a.arrow": pyarrow.feather.write_feather}[name]
+    for number, values in {
+        "id": [9, 3, 4, 8, 1, 2],
+        "__index_level_0__": [9, 3, 4, 8, 1, 2],
+        "n": [1, 2, 3, 4, 5, 6],
+    }.items():
+        write(pa.table({number: values, **columns}), path)
+        message = (
+            f"real: {path} has row numbers in column {number!r}, which is left out. To choose "
+            f"columns yourself: {path}:NAME,NAME or {path}:FIRST-LAST."
+        )
+        with pytest.warns(precall.PrecallWarning, match=f"^{re.escape(message)}$"):
+            np.testing.assert_array_equal(read(path, "real"), features)
+        named = read(f"{path}:{number},f1-f2", "real")
+        np.testing.assert_array_equal(named, np.column_stack([values, features[:, 1:3]]))
+    write(pa.table({"code": [9, 3, 4, 8, 1, 2], **columns}), path)
+    assert read(path, "real").shape == (6, 5)
+
+
+def test_columns_that_are_no_numbers(tmp_path):
+    path = tmp_path / "a.parquet"
+    pa.parquet.write_table(pa.table({"x": [1.0], "v": [[1.0, 2.0]], "t": ["a"]}), path)
+    advice = "name columns of numbers, or one column of vectors alone."
+    check_refused(f"{path}:x,v", f"{path} holds list<element: double> in column 'v'; {advice}")
+    check_refused(f"{path}:t", f"{path} holds string in column 't'; {advice}")
 
 
 def test_bfloat16(tmp_path):
@@ -236,6 +257,25 @@ def test_zarr_with_a_pickle_codec_is_refused(tmp_path, key):
     assert not trap.exists()
 
 
+UNSAFE_TORCH = (
+    "is damaged, or cannot be read without running code in it, which precall never does. Save the "
+    "features as .npy or .safetensors."
+)
+
+
+def test_the_advice_to_switch_safety_off_is_not_passed_on(tmp_path, monkeypatch):
+    def load(path, *, map_location, weights_only):
+        assert weights_only
+        raise pickle.UnpicklingError("Weights only load failed. Set `weights_only` to `False`.")
+
+    torch = SimpleNamespace(__version__="2.10.0+cpu", load=load)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    path = tmp_path / "a.pt"
+    path.write_bytes(b"anything")
+    with pytest.raises(precall.InputError, match=f"^real: {re.escape(f'{path} {UNSAFE_TORCH}')}$"):
+        read(path, "real")
+
+
 def test_torch_files_run_no_code(tmp_path):
     torch = pytest.importorskip("torch")
     trap, path = tmp_path / "trap", tmp_path / "a.pt"
@@ -244,9 +284,9 @@ def test_torch_files_run_no_code(tmp_path):
     torch.save(torch.from_numpy(FEATURES).bfloat16(), path)
     np.testing.assert_array_equal(read(path, "real"), FEATURES)
     torch.save(Explosion(trap), path)
-    check_refused(path, f"{path} cannot be read without running code in it: ")
+    check_refused(path, f"{path} {UNSAFE_TORCH}")
     path.write_bytes(pickle.dumps(Explosion(trap)))
-    check_refused(path, f"{path} cannot be read without running code in it: ")
+    check_refused(path, f"{path} {UNSAFE_TORCH}")
     torch.save([1, 2], path)
     check_refused(path, f"{path} holds a list; expected a tensor or a dict of tensors.")
     assert not trap.exists()
@@ -273,7 +313,115 @@ def test_an_archive_that_holds_more_than_it_promises(tmp_path):
     path = tmp_path / "a.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("features.npy", forged_npy((2, 2)) + b"\0" * (100 * 2**20))
-    check_refused(path, f"{path} is damaged: its header promises 16 bytes of data, 16777216 were")
+    check_refused(
+        path,
+        f"{path} is damaged: its header promises 16 bytes of data, the archive's directory "
+        "104857664. Copy or save it again.",
+    )
+
+
+def check_allocates_little(path, text):
+    tracemalloc.start()
+    check_refused(path, text)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 10 * 2**20
+
+
+def test_an_archive_that_holds_less_than_it_promises_is_not_unpacked(tmp_path):
+    path = tmp_path / "a.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("features.npy", forged_npy((5 * 10**6, 1000))[:-64] + bytes(10**8))
+    check_allocates_little(
+        path,
+        f"{path} is damaged: its header promises 20000000000 bytes of data, the archive's "
+        "directory 100000000. Copy or save it again.",
+    )
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_forged_directory_is_not_believed(tmp_path, method):
+    path = tmp_path / "a.npz"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("features.npy", forged_npy((5 * 10**6, 1000)))
+        entry = archive.infolist()[0]
+        entry.file_size = 20 * 10**9 + 128
+    check_allocates_little(
+        path,
+        f"{path} is damaged: it promises 20000000000 bytes of data, more than "
+        f"{entry.compress_size} packed bytes can hold. Copy or save it again.",
+    )
+
+
+def test_an_archive_that_ends_early(tmp_path):
+    path = tmp_path / "a.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("features.npy", forged_npy((100, 4)))
+        archive.infolist()[0].file_size = 100 * 4 * 4 + 128
+    check_refused(
+        path,
+        f"{path} is damaged: its header promises 1600 bytes of data, 64 were read. Copy or save it "
+        "again.",
+    )
+
+
+def test_a_header_that_is_too_long_is_not_unpacked(tmp_path):
+    path = tmp_path / "a.npz"
+    header = b"\x93NUMPY\x02\x00" + (10**8).to_bytes(4, "little") + b" " * 10**8
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("features.npy", header)
+    check_allocates_little(path, f"{path} has a damaged .npy header. Save it again.")
+
+
+TOO_LARGE = (
+    "real: there is not enough memory to read {}. Free some, or save the features as .npy, of "
+    "which only the part at work is read."
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "culprit", "error"),
+    [
+        ("a.npz", "numpy.empty", MemoryError()),
+        ("a.safetensors", "numpy.memmap", OSError(errno.ENOMEM, "Cannot allocate memory")),
+        ("a.parquet", "pyarrow.parquet.read_table", pa.ArrowMemoryError("malloc failed")),
+        ("a.arrow", "pyarrow.memory_map", pa.ArrowMemoryError("malloc failed")),
+        ("a.h5", "h5py.File", MemoryError()),
+        ("a.zarr", "zarr.open", MemoryError()),
+        ("a.csv", "numpy.loadtxt", MemoryError()),
+        ("a.npy", "numpy.memmap", OSError(errno.ENOMEM, "Cannot allocate memory")),
+    ],
+)
+def test_too_little_memory(tmp_path, monkeypatch, name, culprit, error):
+    def fail(*_, **__):
+        raise error
+
+    path = tmp_path / name
+    if name in ARCHIVES:
+        ARCHIVES[name](path, features=FEATURES)
+    elif name == "a.npy":
+        np.save(path, FEATURES)
+    else:
+        path.write_text("1,2\n3,4\n")
+    monkeypatch.setattr(culprit, fail)
+    with pytest.raises(precall.InputError, match=f"^{re.escape(TOO_LARGE.format(path))}$"):
+        read(path, "real")
+
+
+@pytest.mark.parametrize("ending", [*FORMATS, ".pkl", "", ".csv:x", ".npz:features"])
+def test_a_missing_file_is_missed_in_the_same_words(tmp_path, ending):
+    path = tmp_path / f"missing{ending}"
+    file = str(path).partition(":")[0]
+    message = f"real: cannot read {file}: No such file or directory."
+    with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
+        read(path, "real")
+
+
+def test_names_where_there_are_none(tmp_path):
+    path = tmp_path / "a.npy"
+    np.save(path, FEATURES)
+    check_refused(f"{path}:x", f"{path} holds one array, which has no name; leave :x away.")
+    check_refused(f"{tmp_path}:x", f"{tmp_path} holds one array, which has no name; leave :x away.")
 
 
 def test_hdf5_that_promises_more_than_it_holds(tmp_path):
@@ -295,7 +443,7 @@ def test_a_zip_by_another_name(tmp_path):
 
 def test_what_a_format_needs(tmp_path, monkeypatch):
     save_hdf5(tmp_path / "a.h5", features=FEATURES)
-    monkeypatch.setitem(__import__("sys").modules, "h5py", None)
+    monkeypatch.setitem(sys.modules, "h5py", None)
     message = "real: .h5 files need h5py. Install it with: pip install 'precall[formats]'"
     with pytest.raises(ImportError, match=f"^{re.escape(message)}$"):
         read(tmp_path / "a.h5", "real")

@@ -74,7 +74,7 @@ def test_unreadable_files(tmp_path):
     check_refused(
         tmp_path / "folder", f"real: {tmp_path / 'folder'} is a folder without .npy files."
     )
-    text = tmp_path / "features.txt"
+    text = tmp_path / "features.dat"
     text.write_text("1,2,3\n")
     check_refused(
         text,

@@ -20,6 +20,7 @@ Result = Evaluation | Comparison
 @click.command("evaluate")
 @options.real
 @options.generated
+@options.columns
 @options.estimators
 @click.option(
     "--k",
@@ -113,6 +114,7 @@ Result = Evaluation | Comparison
 def evaluate_command(
     real: Path,
     generated: Path,
+    columns: str | None,
     estimators: tuple[str, ...],
     k: options.K,
     split: bool | None,
@@ -146,18 +148,21 @@ def evaluate_command(
     labels = passed_on["labels_real"], passed_on["labels_generated"]
     inputs = [real, generated, *labels, held_out, *pictures.values()]
     options.check_outputs(json_path, html_path, samples_path, inputs)
-    options.check_pictures(html_path, pictures, {"real": real, "generated": generated})
+    notes = options.listen()
+    given = {"real": real, "generated": generated, "held_out": held_out}
+    files = options.as_inputs(given, columns)
+    options.check_pictures(html_path, pictures, files)
     result = evaluate(
-        real,
-        generated,
+        files["real"],
+        files["generated"],
         estimators=options.named_estimators(estimators, k) if curves else (),
         scores=options.chosen_scores(scores),
         split=options.chosen_split(split, folds, coin_flip=coin_flip),
-        ceiling=held_out or ceiling,
+        ceiling=files.get("held_out", ceiling),
         progress=sys.stderr.isatty(),
         **passed_on,
     )
-    result = options.remembering_command(result)
+    result = options.remembering_command(result, notes)
     words = "\n".join(result.diagnosis()) if curves or passed_on["modes"] else ""
     text = f"{result!r}\n\n{words}".rstrip()
     _deliver(result, text, json_path, html_path, images_real, images_generated)
@@ -168,6 +173,7 @@ def evaluate_command(
 @click.command("compare")
 @options.real
 @click.argument("models", nargs=-1, required=True, metavar="NAME=FILE...")
+@options.columns
 @options.estimators
 @click.option("--score", "scores", multiple=True, metavar="NAME|all|none", help="Score to compute.")
 @options.confidence
@@ -190,6 +196,7 @@ def evaluate_command(
 def compare_command(
     real: Path,
     models: tuple[str, ...],
+    columns: str | None,
     estimators: tuple[str, ...],
     scores: tuple[str, ...],
     subsample: bool,
@@ -213,20 +220,32 @@ def compare_command(
         )
     inputs = [real, *files.values(), *folders.values(), images_real]
     options.check_outputs(json_path, html_path, None, inputs)
-    options.check_pictures(html_path, {"real": images_real}, {"real": real})
-    options.check_pictures(html_path, folders, files)
+    notes = options.listen()
+    sets = options.as_inputs({"real": real, **_roles(files)}, columns)
+    generated = {name: sets[role] for name, role in zip(files, _roles(files), strict=True)}
+    options.check_pictures(html_path, {"real": images_real}, sets)
+    options.check_pictures(html_path, folders, generated)
     found = compare(
-        real,
-        files,
+        sets["real"],
+        generated,
         estimators=options.named_estimators(estimators, "sqrt"),
         scores=options.chosen_scores(scores),
         subsample=subsample,
         progress=sys.stderr.isatty(),
         **passed_on,
     )
-    results = {name: options.remembering_command(result) for name, result in found.results.items()}
+    results = {
+        name: options.remembering_command(result, [n for n in notes if n.role in ("real", role)])
+        for (name, result), role in zip(found.results.items(), _roles(files), strict=True)
+    }
     found = replace(found, results=results)
+    options.say(notes)
     _deliver(found, repr(found), json_path, html_path, images_real, folders)
+
+
+def _roles(models: dict[str, Path]) -> dict[str, Path]:
+    """Files by what their models are called in messages."""
+    return {f"model {name!r}": path for name, path in models.items()}
 
 
 def _deliver(

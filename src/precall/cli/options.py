@@ -12,6 +12,9 @@ from click.core import ParameterSource
 from click.decorators import FC
 
 from precall.data.feature_sets import FeatureSet
+from precall.data.readers import TABLES
+from precall.data.readers.array_location import ArrayLocation
+from precall.data.readers.notes import Note, noted
 from precall.data.splits import CoinFlip, CrossFit, HoldOut, NoSplit, Split
 from precall.estimators import ESTIMATORS, NEIGHBOR_ESTIMATORS, Estimator, as_estimator
 from precall.findings.samples import check_sample_path
@@ -20,6 +23,7 @@ from precall.results.evaluation import Evaluation
 from precall.runtime.output_files import check_target
 
 K = int | Literal["sqrt", "cv"]
+Input = str | FeatureSet  # where it is, or what was read already
 PATH = click.Path(path_type=Path)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 PICTURES = click.Path(path_type=Path, exists=True)
@@ -51,8 +55,27 @@ json = click.option(
     metavar="PATH|-",
     help="Write everything as JSON to a file, or with - to standard output alone.",
 )
+columns = click.option(
+    "--columns",
+    metavar="NAME,FIRST-LAST",
+    help="Columns of tables that are features, by their names, or 0, 1, 2 ... where they have "
+    "none. [default: all but row numbers]",
+)
+
+
+def _as_page(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
+    """Refuse standard output, which is for text and JSON."""
+    if path is not None and str(path) == "-":
+        raise click.BadParameter("a page is only written to a file; name one, such as report.html.")
+    return path
+
+
 html = click.option(
-    "--html", "html_path", type=PATH, help="Write a page for the browser: one file, no network."
+    "--html",
+    "html_path",
+    type=PATH,
+    callback=_as_page,
+    help="Write a page for the browser: one file, no network.",
 )
 
 
@@ -89,6 +112,44 @@ def named_files(texts: tuple[str, ...]) -> dict[str, Path]:
     return files
 
 
+def listen() -> list[Note]:
+    """Return where notes on files will stand that the running command reads."""
+    return click.get_current_context().with_resource(noted())
+
+
+def say(notes: Iterable[Note]) -> None:
+    """Tell, beside the output, what was taken for granted in reading files."""
+    for text in dict.fromkeys(note.text for note in notes):
+        click.echo(f"warning: {text}", err=True)
+
+
+def as_inputs(given: Mapping[str, Path | None], columns: str | None) -> dict[str, Input]:
+    """Return the inputs that were given, with the columns that were chosen.
+
+    Standard input can be read only once, so it is read here.
+    """
+    paths = {role: path for role, path in given.items() if path is not None}
+    piped = [role for role, path in paths.items() if ArrayLocation.of(path, role).is_standard_input]
+    if len(piped) > 1:
+        raise click.UsageError("only one of the inputs can be -, standard input.")
+    inputs: dict[str, Input] = {role: located(path, columns) for role, path in paths.items()}
+    return inputs | {role: FeatureSet.of(inputs[role], role) for role in piped}
+
+
+def located(path: Path, columns: str | None) -> str:
+    """Name the columns of a file in the way of ``file:key``."""
+    if columns is None:
+        return str(path)
+    place = ArrayLocation.of(path, "--columns")
+    is_table = place.is_standard_input or place.path.suffix.lower() in TABLES
+    if place.key is not None or not is_table:
+        raise click.UsageError(
+            f"--columns chooses columns of tables ({', '.join(TABLES)}); {path} is none. For one "
+            "of several files write FILE:COLUMNS instead."
+        )
+    return f"{path}:{columns}"
+
+
 def named_estimators(names: Iterable[str], k: K) -> list[Estimator]:
     """Return estimators, by default those that look at neighbours; k is for these."""
     near = NEIGHBOR_ESTIMATORS
@@ -102,7 +163,7 @@ def check_outputs(
     given: Iterable[Path | None],
 ) -> None:
     """Refuse, before any work is done, what could not be written or would overwrite an input."""
-    inputs = [path for path in given if path is not None]
+    inputs = [ArrayLocation.of(path, "").path for path in given if path is not None]
     json_file = None if json_path in (None, "-") else Path(json_path or "")
     samples = () if samples_path is None else check_sample_path(samples_path, inputs)
     for path in (json_file, html_path):
@@ -116,7 +177,7 @@ def check_outputs(
 
 
 def check_pictures(
-    html_path: Path | None, pictures: Mapping[str, Path | None], files: Mapping[str, Path]
+    html_path: Path | None, pictures: Mapping[str, Path | None], files: Mapping[str, Input]
 ) -> None:
     """Refuse pictures without a page, or fewer or more than there are samples."""
     given = {name: path for name, path in pictures.items() if path is not None}
@@ -157,10 +218,15 @@ def chosen_split(
     return HoldOut() if split else NoSplit()
 
 
-def remembering_command(result: Evaluation) -> Evaluation:
-    """Return the result with the running command in its protocol, less what only writes files."""
+def remembering_command(result: Evaluation, notes: Iterable[Note] = ()) -> Evaluation:
+    """Return the result with the running command in its protocol, less what only writes files.
+
+    Notes on its files stand before its warnings.
+    """
     command = shlex.join(_words(click.get_current_context()))
-    return replace(result, protocol=replace(result.protocol, call=command))
+    texts = dict.fromkeys([*(note.text for note in notes), *result.warnings])
+    protocol = replace(result.protocol, call=command)
+    return replace(result, protocol=protocol, warnings=tuple(texts))
 
 
 def _words(context: click.Context) -> list[str]:

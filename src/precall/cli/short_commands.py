@@ -7,7 +7,10 @@ import click
 
 from precall.cli import options
 from precall.data.conversion import convert
+from precall.data.feature_sets import FeatureSet
 from precall.data.inspection import FeatureInfo
+from precall.data.readers.archives import holds_moments
+from precall.data.readers.array_location import ArrayLocation
 from precall.data.splits import CrossFit, HoldOut
 from precall.evaluation.two_sample_test import two_sample_test
 from precall.experiments.digits_demo import run_demo
@@ -17,19 +20,32 @@ from precall.scores.frechet import frechet_distance
 @click.command("frechet")
 @options.real
 @options.generated
-def frechet_command(real: Path, generated: Path) -> None:
-    """Print the Frechet distance of two files: features (.npy), or mu and sigma (.npz).
+@options.columns
+def frechet_command(real: Path, generated: Path, columns: str | None) -> None:
+    """Print the Frechet distance of two files: features, or mu and sigma (.npz).
 
     \b
     Example:
       precall frechet statistics.npz generated.npy
     """
-    click.echo(f"{frechet_distance(real, generated):.6g}")
+    notes = options.listen()
+    files = options.as_inputs({"real": real, "generated": generated}, columns)
+    distance = frechet_distance(*(_features_or_moments(file, role) for role, file in files.items()))
+    options.say(notes)
+    click.echo(f"{distance:.6g}")
+
+
+def _features_or_moments(file: options.Input, role: str) -> options.Input:
+    """Read features; leave a file of moments to whoever measures distances."""
+    if isinstance(file, str) and holds_moments(ArrayLocation.of(file, role)):
+        return file
+    return FeatureSet.of(file, role)
 
 
 @click.command("test")
 @options.real
 @options.generated
+@options.columns
 @click.option(
     "--estimator",
     default="classifier",
@@ -45,7 +61,13 @@ def frechet_command(real: Path, generated: Path) -> None:
 )
 @options.seed
 def test_command(
-    real: Path, generated: Path, estimator: str, folds: int | None, permutations: int, seed: int
+    real: Path,
+    generated: Path,
+    columns: str | None,
+    estimator: str,
+    folds: int | None,
+    permutations: int,
+    seed: int,
 ) -> None:
     """Test whether REAL and GENERATED are of one distribution, by a classifier's accuracy.
 
@@ -55,51 +77,62 @@ def test_command(
     Example:
       precall test real.npy generated.npy --folds 5
     """
+    notes = options.listen()
+    files = options.as_inputs({"real": real, "generated": generated}, columns)
     found = two_sample_test(
-        real,
-        generated,
+        files["real"],
+        files["generated"],
         estimator=estimator,
         split=HoldOut() if folds is None else CrossFit(folds),
         n_permutations=permutations,
         seed=seed,
         progress=sys.stderr.isatty(),
     )
+    options.say(notes)
     times = found.n_permutations
     method = "binomial" if times is None else f"{times} permutations"
     click.echo(f"accuracy {found.accuracy:.4f}, p-value {found.p_value:.3g} ({method})")
 
 
 @click.command("convert")
-@click.argument("source")
+@click.argument("source", type=options.PATH)
 @click.argument("target", type=options.PATH)
+@options.columns
 @click.option(
     "--shard-rows",
     type=click.IntRange(min=1),
     default=100_000,
     help="Rows in each file of a folder.",
 )
-def convert_command(source: str, target: Path, shard_rows: int) -> None:
+def convert_command(source: Path, target: Path, columns: str | None, shard_rows: int) -> None:
     """Write the features of SOURCE, of any format, to TARGET: a .npy file or a new folder.
 
     \b
     Example:
       precall convert features.npz:reps shards
     """
-    files = convert(source, target, shard_rows=shard_rows)
+    notes = options.listen()
+    located = options.located(source, columns)
+    files = convert(located, target, shard_rows=shard_rows)
+    options.say(notes)
     shown = str(files[0]) if len(files) == 1 else f"{files[0]} to {files[-1].name}"
     click.echo(f"wrote {len(files)} file{'s' * (len(files) > 1)}: {shown}")
 
 
 @click.command("info")
-@click.argument("file")
-def info_command(file: str) -> None:
+@click.argument("file", type=options.PATH)
+@options.columns
+def info_command(file: Path, columns: str | None) -> None:
     """Tell what features a FILE holds.
 
     \b
     Example:
       precall info features.npz
     """
-    click.echo(str(FeatureInfo.of(file)))
+    notes = options.listen()
+    info = FeatureInfo.of(options.located(file, columns))
+    options.say(notes)
+    click.echo(str(info))
 
 
 @click.command("demo")

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.lib.format import open_memmap
 
 from precall.data.feature_sets import FeatureSet, Rows
+from precall.data.readers import FORMATS, PICKLES
+from precall.data.readers.array_location import ArrayLocation
 from precall.errors import InputError, check_integer
 from precall.runtime.output_files import check_target, replacing
 
@@ -23,7 +25,8 @@ def convert(
     Parameters
     ----------
     source
-        As in :func:`precall.evaluate`: ``features.npz:key`` names one of several arrays.
+        As in :func:`precall.evaluate`: ``features.npz:key`` names one of several arrays,
+        ``features.csv:x,y`` columns of a table.
     target
         A ``.npy`` file, or a folder to be made, which will hold one or more shards.
     shard_rows
@@ -39,12 +42,17 @@ def convert(
     """
     check_integer("shard_rows", shard_rows, 1)
     path = Path(target)
-    if path.suffix == ".npy":
-        check_target(path, [Path(source)])
+    if path.suffix.lower() == ".npy":
+        check_target(path, [ArrayLocation.of(source, "source").path])
         rows = FeatureSet.of(source, "source").rows
         with replacing(path) as temporary:
             _write(temporary, rows, 0, len(rows))
         return [path]
+    if path.suffix.lower() in {*FORMATS, *PICKLES} or str(path) == "-":
+        raise InputError(
+            f"cannot write to {path}: features are only written as .npy. Name a .npy file, or a "
+            "new folder without the ending of a file."
+        )
     if path.exists():
         raise InputError(f"cannot write to {path}: it exists. Name a new folder or a .npy file.")
     if not path.parent.is_dir():

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from precall.data.readers import read
 from precall.data.readers.archives import tensor_to_array
+from precall.data.readers.array_location import ArrayLocation
+from precall.data.readers.row_numbers import features_among
 from precall.errors import InputError
 from precall.runtime.refusals import refusing
 
@@ -29,7 +31,8 @@ _EQUAL = "every sample needs the same number of features."
 def to_array(data: object, role: str) -> tuple[NDArray[Any], str]:
     """Return the values of ``data`` as an array, and a short name of where they came from."""
     if isinstance(data, str | os.PathLike):
-        return read(data, role), os.fspath(data)
+        place = ArrayLocation.of(data, role)
+        return read(data, role), place.shown if place.is_standard_input else os.fspath(data)
     source = f"{type(data).__module__.split('.')[0]}.{type(data).__qualname__}"
     # Whatever a foreign object raises when it is asked for its values.
     with refusing(lambda error: f"{role} is a {source} that cannot be read: {error}", Exception):
@@ -82,7 +85,17 @@ def _from_frame(data: Any, role: str) -> NDArray[Any]:
         raise InputError(
             f"{role} has columns that are not numeric; pass only the columns that are features."
         )
-    return np.column_stack(arrays) if arrays else np.empty((0, 0))
+    if not arrays:
+        return np.empty((0, 0))
+    advice = "To keep them all, pass the columns as one array."
+    kept = features_among(arrays, _names(data), role, f"the {type(data).__name__}", advice)
+    return np.column_stack([arrays[place] for place in kept])
+
+
+def _names(data: Any) -> list[str]:
+    """Names of the columns of a frame."""
+    is_arrow = not hasattr(data, "get_columns") and not hasattr(data, "iloc")
+    return list(map(str, data.schema.names if is_arrow else data.columns))
 
 
 def _columns(data: Any) -> list[Any] | None:
@@ -170,7 +183,13 @@ def _read_labels(path: Path, name: str) -> NDArray[Any]:
     if path.suffix == ".npy":
         return read(path, name)
     with (
-        refusing(lambda e: f"{name}: cannot read labels from {path}: {e}.", OSError, ValueError),
+        refusing(lambda e: f"{name}: cannot read {path}: {_reason(e)}.", OSError, ValueError),
         path.open(encoding="utf-8-sig") as file,  # with or without a byte-order mark
     ):
         return np.array([line.rstrip("\n") for line in file], dtype=np.str_)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "it is neither .npy nor text in UTF-8"
+    return str(getattr(error, "strerror", None) or error)

@@ -45,10 +45,14 @@ class FeatureInfo:
             "samples": len(self.features),
             "features": self.features.n_features,
             "type": self.features.input_dtype,
-            "values": f"{self.smallest:.6g} to {self.largest:.6g}",
-            "mean": f"{self.mean:.6g} ± {self.deviation:.6g}",
+            "values": f"{_shown(self.smallest)} to {_shown(self.largest)}",
+            "mean": f"{_shown(self.mean)} ± {_shown(self.deviation)}",
             "zeros": f"{100 * self.share_of_zeros:.1f} %",
             "constant features": self.features.n_constant,
             "fingerprint": self.features.fingerprint,
         }
         return "\n".join(f"{name:18s} {value}" for name, value in lines.items())
+
+
+def _shown(value: float) -> str:
+    return f"{value + 0.0:.6g}"  # which makes 0 of -0

@@ -1,9 +1,10 @@
 """Files with several named arrays: .npz, .safetensors, and what torch saved."""
 
 import json
+import math
 import zipfile
 import zlib
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from precall.data.readers.npy import Header, are_sizes, read_header
 _DAMAGED = zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OverflowError
 _NOT_A_HEADER = ValueError, TypeError, AttributeError, KeyError, RecursionError
 _CHUNK = 16 * 2**20
+_MOST_UNPACKED = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}  # bytes of one packed byte
 _LONGEST_HEADER = 100 * 10**6  # of .safetensors, as its own library limits it
 _SAFE_TORCH = (2, 10)  # the first version whose weights_only loading has no known hole
 _SAFETENSORS_TYPES = {
@@ -37,18 +39,53 @@ def read_npz(place: ArrayLocation) -> NDArray[Any]:
         zipfile.ZipFile(place.path) as archive,
     ):
         members = {name.removesuffix(".npy"): name for name in archive.namelist()}
-        with archive.open(members[place.choose(members)]) as file:
+        entry = archive.getinfo(members[place.choose(members)])
+        with archive.open(entry) as file:
             header = read_header(place, file)
-            data = bytearray()  # grows with what is there, and no further than is promised
-            while len(data) <= header.n_bytes and (chunk := file.read(_CHUNK)):
-                data += chunk
-    if len(data) != header.n_bytes:
+            _check_entry(place, header, entry, file.tell())
+            data = np.empty(header.n_bytes, np.uint8)
+            filled = _fill(data.data, file)
+    if filled != header.n_bytes:
         raise place.refuse(
-            f"is damaged: its header promises {header.n_bytes} bytes of data, {len(data)} were "
+            f"is damaged: its header promises {header.n_bytes} bytes of data, {filled} were "
             "read. Copy or save it again."
         )
-    array = np.frombuffer(bytes(data), header.dtype).reshape(header.shape, order=header.order)
-    return place.checked(array)
+    return place.checked(data.view(header.dtype).reshape(header.shape, order=header.order))
+
+
+def _check_entry(place: ArrayLocation, header: Header, entry: zipfile.ZipInfo, start: int) -> None:
+    """Refuse, before anything is unpacked, what the archive's directory shows to be impossible."""
+    if entry.file_size != start + header.n_bytes:
+        raise place.refuse(
+            f"is damaged: its header promises {header.n_bytes} bytes of data, the archive's "
+            f"directory {entry.file_size - start}. Copy or save it again."
+        )
+    packed = min(entry.compress_size, place.path.stat().st_size)
+    if entry.file_size > packed * _MOST_UNPACKED.get(entry.compress_type, math.inf):
+        raise place.refuse(
+            f"is damaged: it promises {header.n_bytes} bytes of data, more than {packed} packed "
+            "bytes can hold. Copy or save it again."
+        )
+
+
+def _fill(target: memoryview, file: IO[bytes]) -> int:
+    """Read no more than there is room for; return how much there was."""
+    filled = 0
+    while filled < len(target) and (chunk := file.read(min(_CHUNK, len(target) - filled))):
+        target[filled : filled + len(chunk)] = chunk
+        filled += len(chunk)
+    return filled
+
+
+def holds_moments(place: ArrayLocation) -> bool:
+    """Whether an .npz archive holds ``mu`` or ``sigma``, as the tools for FID write it."""
+    if place.key is not None or place.path.suffix.lower() != ".npz":
+        return False
+    try:
+        with zipfile.ZipFile(place.path) as archive:
+            return not {"mu.npy", "sigma.npy"}.isdisjoint(archive.namelist())
+    except (OSError, *_DAMAGED):  # whoever reads it says what is wrong
+        return False
 
 
 def read_safetensors(place: ArrayLocation) -> NDArray[Any]:
@@ -97,9 +134,13 @@ def read_torch(place: ArrayLocation) -> NDArray[Any]:
         )
     try:
         loaded = torch.load(place.path, map_location="cpu", weights_only=True)
-    except Exception as error:  # of many kinds, none of them ours
-        reason = " ".join(str(error).split())
-        raise place.refuse(f"cannot be read without running code in it: {reason:.200}") from error
+    except MemoryError:
+        raise
+    except Exception as error:  # of many kinds; what torch advises is to switch its safety off
+        raise place.refuse(
+            "is damaged, or cannot be read without running code in it, which precall never does. "
+            "Save the features as .npy or .safetensors."
+        ) from error
     if isinstance(loaded, torch.Tensor):
         return place.checked(tensor_to_array(loaded))
     if isinstance(loaded, dict):

@@ -14,7 +14,7 @@ _HARMLESS_CODECS = {
     "fixedscaleoffset", "fletcher32", "gzip", "lz4", "lzma", "packbits", "pcodec", "quantize",
     "sharding_indexed", "shuffle", "transpose", "zfpy", "zlib", "zstd",
 }  # fmt: skip
-_NOT_ZARR = OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError
+_NOT_ZARR = OSError, RuntimeError, KeyError, ValueError, TypeError
 
 
 def read_hdf5(place: ArrayLocation) -> NDArray[Any]:

@@ -1,6 +1,5 @@
-"""Tables: a column of vectors, or columns of numbers that are features."""
+"""Tables of Arrow: a column of vectors, or columns of numbers that are features."""
 
-import csv
 from typing import Any
 
 import numpy as np
@@ -31,25 +30,6 @@ def read_arrow(place: ArrayLocation) -> NDArray[Any]:
         return np.array(_from_table(place, reader.read_all().select(columns)))
 
 
-def read_csv(place: ArrayLocation) -> NDArray[Any]:
-    """Read a .csv file of numbers, with or without a line of names."""
-    with place.path.open(newline="", encoding="utf-8", errors="replace") as file:
-        first = next(csv.reader(file), [])
-    if not first:
-        raise place.refuse("is empty.")
-    names = None
-    try:
-        list(map(float, first))
-    except ValueError:
-        names = first
-    chosen = [names.index(place.choose(names))] if names and place.key else None
-    with place.refusing("is not a table of numbers: {!s:.200}.", ValueError):
-        return np.loadtxt(
-            place.path, delimiter=",", skiprows=int(names is not None), ndmin=2, usecols=chosen,
-            comments=None, encoding="utf-8",
-        )  # fmt: skip
-
-
 def _columns(place: ArrayLocation, arrow: Any, schema: Any) -> list[str]:
     """Which columns to read: the one that was named, the only vectors, or all numbers."""
     if any(isinstance(field.type, arrow.BaseExtensionType) for field in schema):
@@ -57,7 +37,7 @@ def _columns(place: ArrayLocation, arrow: Any, schema: Any) -> list[str]:
             "has columns of an extension type, which could run code; store plain numbers instead."
         )
     if place.key is not None:
-        return [place.choose(schema.names)]
+        return [schema.names[column] for column in place.chosen_columns(schema.names)]
     vectors = [field.name for field in schema if _is_vector(field.type)]
     if vectors:
         return [place.choose(vectors)]
@@ -86,4 +66,12 @@ def _from_table(place: ArrayLocation, table: Any) -> NDArray[Any]:
         if not hasattr(column.type, "list_size") and len({len(row) for row in column}) > 1:
             raise place.refuse("has vectors of different lengths.")
         return np.asarray(values).reshape(len(column), -1)
-    return np.column_stack([column.to_numpy() for column in table.columns])
+    for field in table.schema:
+        if not _is_numeric(field.type):
+            raise place.refuse(
+                f"holds {field.type} in column {field.name!r}; name columns of numbers, or one "
+                "column of vectors alone."
+            )
+    columns = [column.to_numpy() for column in table.columns]
+    kept = place.features_among(columns, table.column_names)
+    return np.column_stack([columns[column] for column in kept])
