@@ -209,3 +209,92 @@ def test_what_can_judge_only_once_it_is_trained():
     message = "estimator Mute has neither decision_function nor predict_proba after it was fitted."
     with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
         evaluate(Mute())
+
+
+class Joint:
+    """Answers for all rows that it is given, not row by row; it has learned nothing."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def fit(self, rows, labels):
+        pass
+
+    def decision_function(self, rows):
+        return self.answer(rows)
+
+
+def joint_curve(answer, real, generated):
+    estimators = [precall.Trained(Joint(answer))]
+    how = {"split": precall.CrossFit(3), "scores": ()}
+    return precall.evaluate(real, generated, estimators=estimators, **how).curves[
+        "classifier_joint"
+    ]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda rows: rows[:, 0] - rows[:, 0].mean(),
+        lambda rows: np.argsort(np.argsort(rows[:, 0])) - len(rows) / 2,
+        lambda rows: np.full(len(rows), rows.mean()),
+        lambda rows: np.full(len(rows), len(rows) - 120.0),
+        lambda rows: np.arange(len(rows)) - len(rows) / 2,
+    ],
+    ids=["centres", "ranks", "mean", "number", "places"],
+)
+def test_nothing_tells_the_class_but_the_rows(answer):
+    """A classifier that looks at rows together must not be given the classes apart."""
+    rng = np.random.default_rng(1)
+    same = rng.normal(size=(700, 6))
+    assert joint_curve(answer, same[:400], same[400:]).area > 0.9
+
+
+def test_what_centres_its_rows_still_sees_a_shift():
+    curve = joint_curve(lambda rows: rows[:, 0].mean() - rows[:, 0], REAL, GENERATED)
+    assert curve.iou(precall.GaussianShiftCurve(0.7)) > 0.85
+
+
+@pytest.mark.parametrize("method", ["decision_function", "predict_proba"])
+def test_every_row_gets_its_own_answer(method):
+    class RowWise:
+        def fit(self, rows, labels):
+            pass
+
+    setattr(RowWise, method, lambda self, rows: expit(rows[:, 0]))
+    samples = evaluate(RowWise(), split=True).samples
+    for found, rows in ((samples.real, REAL), (samples.generated, GENERATED)):
+        ratios = found["likelihood_ratio_classifier_rowwise"]
+        seen = np.isfinite(ratios)
+        assert np.count_nonzero(seen) == len(rows) / 2
+        np.testing.assert_array_equal(np.argsort(ratios[seen]), np.argsort(rows[seen, 0]))
+
+
+def test_a_classifier_without_an_opinion_gives_even_odds():
+    class Undecided:
+        def fit(self, rows, labels):
+            pass
+
+        def predict_proba(self, rows):
+            return np.zeros((len(rows), 2))
+
+    assert evaluate(Undecided()).curves["classifier_undecided"].area == 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folds", [2, 5])
+def test_the_one_feature_of_many_that_differs(folds):
+    """6 σ apart among 1000 that do not differ: the true precision at λ = 1 is 0.0027."""
+    found = []
+    for seed in range(3):
+        real, generated = np.random.default_rng(seed).normal(size=(2, 1000, 1001))
+        generated[:, 0] += 6.0
+        result = precall.evaluate(
+            real,
+            generated,
+            estimators=[precall.Trained()],
+            scores=(),
+            split=precall.CrossFit(folds),
+        )
+        found.append(result.curves["classifier"].at(1.0).precision)
+    assert np.mean(found) <= 0.01

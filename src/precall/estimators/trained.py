@@ -1,6 +1,7 @@
 """Any classifier, trained on the fit samples (Simon et al. 2019, Algorithm 1)."""
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +10,15 @@ import scipy
 from numpy.typing import NDArray
 
 from precall.curves.error_rates import Evidence
+from precall.data.feature_sets import Rows
 from precall.data.splits import Fold
 from precall.errors import InputError
-from precall.estimators.base import Estimator, Task, in_tiles
+from precall.estimators.base import Estimator, Task
 from precall.estimators.classifiers import READY_MADE, log_odds
 
 _FEWEST = 2
 _FEWEST_FOR_BEST = 4
+_ROWS_AT_A_TIME = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,8 @@ class Trained(Estimator):
         ``"quadratic"``, ``"forest"``, ``"boosting"``, ``"mlp"``, ``"knn"`` or ``"kernel"``;
         ``"best"`` for the one of several that judges a part of the fit samples best; or any object
         with scikit-learn's ``fit`` and ``decision_function`` or ``predict_proba``, of which a copy
-        is trained for each fold. Label 1 means real.
+        is trained for each fold. Label 1 means real. It is asked once about all samples to
+        evaluate, real and generated in random order.
 
     Examples
     --------
@@ -86,23 +90,27 @@ class Trained(Estimator):
 
     def evidence(self, task: Task) -> Evidence:
         """Train on the fit samples of the fold, weigh its evaluated ones."""
-        rows = np.concatenate([part.tile(0, len(part)) for part in task.fitted])
+        rng = np.random.default_rng(task.seed)
+        classifier = self._trained(task, rng)
+        order = rng.permutation(len(task.is_real))
+        odds = np.empty(len(order))
+        # All in one call and shuffled: neither the call nor the place in it tells the class.
+        odds[order] = log_odds(classifier, _gather(task.evaluated, order, _precision(task)))
+        chances = scipy.special.expit(odds), scipy.special.expit(-odds)
+        return Evidence(*chances, task.is_real, str(getattr(classifier, "choice", "")))
+
+    def _trained(self, task: Task, rng: np.random.Generator) -> Any:
+        """Return a classifier that was trained on the fit samples of the fold."""
         sizes = len(task.fitted[0]), len(task.fitted[1])
-        labels = np.repeat([1, 0], sizes)
         if self.estimator is None or isinstance(self.estimator, str):
             make = READY_MADE[self.estimator or "linear"]
             classifier = make(sizes, seed=task.seed, threads=task.threads)
         else:
             classifier = _untrained_copy(self.estimator, task.seed)
-        order = np.random.default_rng(task.seed).permutation(len(rows))  # no training by class
-        classifier.fit(rows[order], labels[order])
-
-        def weigh(tile: NDArray[Any]) -> NDArray[np.float64]:
-            return log_odds(classifier, tile.astype(rows.dtype, copy=False))
-
-        odds = in_tiles(weigh, *task.evaluated)
-        chances = scipy.special.expit(odds), scipy.special.expit(-odds)
-        return Evidence(*chances, task.is_real, str(getattr(classifier, "choice", "")))
+        order = rng.permutation(sum(sizes))  # no training by class
+        labels = np.repeat([1, 0], sizes)[order]
+        classifier.fit(_gather(task.fitted, order, _precision(task)), labels)
+        return classifier
 
     def likelihood_ratio(self, evidence: Evidence, n: int, m: int) -> NDArray[np.float64]:
         """Estimate p/q as the odds for real, over those of drawing a real sample to fit.
@@ -111,6 +119,24 @@ class Trained(Estimator):
         """
         weights = _parameters(self.estimator, "class_weight").values()
         return evidence.ratio() * (1.0 if any(isinstance(w, str) for w in weights) else m / n)
+
+
+def _precision(task: Task) -> np.dtype[Any]:
+    """Precision that holds the samples to fit of both classes."""
+    return np.result_type(*(part.array for part in task.fitted))
+
+
+def _gather(
+    parts: Sequence[Rows], order: NDArray[np.intp], dtype: np.dtype[Any]
+) -> NDArray[np.floating]:
+    """Return the rows of all parts in the given order, in one precision."""
+    rows = np.empty((len(order), parts[0].n_features), dtype)
+    places, start = np.argsort(order), 0
+    for part in parts:
+        for tile in part.tiles(_ROWS_AT_A_TIME):
+            rows[places[start : start + len(tile)]] = tile
+            start += len(tile)
+    return rows
 
 
 def _untrained_copy(estimator: Any, seed: int) -> Any:

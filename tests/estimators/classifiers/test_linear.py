@@ -3,7 +3,7 @@ import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from precall.estimators.classifiers import LinearEnsemble
+from precall.estimators.classifiers import KernelDiscriminant, LinearEnsemble
 
 
 def two_gaussians(n, d, shift, seed=0):
@@ -47,6 +47,21 @@ def test_more_features_than_samples_change_nothing():
     )
 
 
+def one_feature_apart(n, d, apart, seed):
+    rng = np.random.default_rng(seed)
+    rows, is_real = rng.normal(size=(2 * n, d)), np.arange(2 * n) < n
+    rows[is_real, 0] += apart
+    return rows, is_real
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_one_feature_that_differs_is_not_drowned(seed):
+    """As many features as samples; the Bayes error is Φ(-3) = 0.00135."""
+    fitted = LinearEnsemble().fit(*one_feature_apart(200, 401, 6.0, seed))
+    fresh, truth = one_feature_apart(5000, 401, 6.0, seed=100 + seed)
+    assert np.mean((fitted.decision_function(fresh) > 0) != truth) < 0.01
+
+
 def test_noise_is_met_with_much_decay_and_no_confidence():
     rows, is_real = two_gaussians(150, 400, 0.0)
     ensemble = LinearEnsemble().fit(rows, is_real)
@@ -84,3 +99,16 @@ def test_scale_and_offset_do_not_matter(spoil):
 def test_a_handful_of_samples():
     rows, is_real = two_gaussians(1, 3, 1.0)
     assert np.isfinite(LinearEnsemble().fit(rows, is_real).decision_function(rows)).all()
+
+
+@pytest.mark.parametrize("classifier", [LinearEnsemble, KernelDiscriminant])
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-1e18, 1e18), (1e18, 1e18 + 4096)])
+def test_a_feature_constant_in_each_class_separates(classifier, low, high):
+    rows, is_real = two_gaussians(200, 300, 0.0)
+    fresh, _ = two_gaussians(200, 300, 0.0, seed=1)
+    for some in (rows, fresh):
+        some[:, 5] = np.where(is_real, high, low)
+        some[:, 6] = 1e18  # and one that says nothing
+    found = classifier().fit(rows, is_real).decision_function(fresh)
+    assert np.isfinite(found).all()
+    assert ((found > 0) == is_real).all()

@@ -30,6 +30,11 @@ def test_from_scores_and_from_chances():
     )
 
 
+def test_chances_of_zero_for_both_are_even_odds():
+    chances = np.array([[0.0, 0.0], [0.0, 0.5], [0.5, 0.0]])
+    assert log_odds(Answers(predict_proba=chances), ROWS).tolist() == [0, np.inf, -np.inf]
+
+
 def test_label_one_means_real_wherever_it_stands():
     reversed_ = Answers(predict_proba=np.array([[0.9, 0.1]] * 3))
     reversed_.classes_ = np.array([1, 0])

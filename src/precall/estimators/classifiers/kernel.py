@@ -7,7 +7,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.estimators.classifiers.scales import calibration, mean_risk, standardizing
+from precall.estimators.classifiers.scales import (
+    calibration,
+    in_row_tiles,
+    mean_risk,
+    standardizing,
+)
 from precall.runtime.threads import in_threads, single_threaded_libraries
 
 Floats = NDArray[np.float64]
@@ -38,7 +43,7 @@ class KernelDiscriminant:
     def fit(self, rows: NDArray[Any], is_real: NDArray[Any]) -> Self:
         """Train on rows (n, d), of which those with ``is_real`` are real."""
         is_real = np.asarray(is_real, dtype=bool)
-        self._standardize = standardizing(rows)
+        self._standardize = standardizing(rows, is_real)
         standardized = self._standardize(rows)
         self._classes = standardized[is_real], standardized[~is_real]
         rng = np.random.default_rng(self.seed)
@@ -59,10 +64,13 @@ class KernelDiscriminant:
 
     def decision_function(self, rows: NDArray[Any]) -> Floats:
         """Return the log odds of real for each row (n, d)."""
-        standardized = self._standardize(rows)
+
+        def judge(tile: NDArray[Any]) -> Floats:
+            bandwidths = [self._squared_bandwidth]
+            return self._log_odds(self._standardize(tile), self._classes, bandwidths)[:, 0]
+
         slope, offset = self._calibration
-        found = self._log_odds(standardized, self._classes, [self._squared_bandwidth])
-        return slope * found[:, 0] + offset
+        return slope * in_row_tiles(judge, rows) + offset
 
     def _log_odds(
         self, rows: Floats, classes: Sequence[Floats], squared_bandwidths: Sequence[float]

@@ -10,14 +10,18 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from precall.estimators.classifiers.scales import calibration, mean_risk, standardizing
+from precall.estimators.classifiers.scales import (
+    calibration,
+    in_row_tiles,
+    mean_risk,
+    standardizing,
+)
 from precall.runtime.threads import in_threads, single_threaded_libraries
 
 Floats = NDArray[np.float64]
 
 _DECAYS = tuple(float(decay) for decay in np.geomspace(1e-4, 1e2, 7))
 _PLAIN_DECAY = 1.0
-_ROWS_AT_A_TIME = 4096
 
 
 @dataclass(slots=True, eq=False)
@@ -48,7 +52,7 @@ class LinearEnsemble:
         """Train on rows (n, d), of which those with ``is_real`` are real."""
         is_real = np.asarray(is_real, dtype=bool)
         with single_threaded_libraries():
-            self._enter = _entering(rows)
+            self._enter = _entering(rows, is_real)
             parts = _deal(is_real, self.n_members, self.seed)
             spaced = [self._enter(rows[part]) for part in parts]
             grams = in_threads(lambda part: part.T @ part, spaced, self.threads)
@@ -66,13 +70,13 @@ class LinearEnsemble:
 
     def decision_function(self, rows: NDArray[Any]) -> Floats:
         """Return the log odds of real for each row (n, d)."""
-        medians = [np.zeros(0)]
-        with single_threaded_libraries():
-            for start in range(0, len(rows), _ROWS_AT_A_TIME):
-                tile = self._enter(rows[start : start + _ROWS_AT_A_TIME])
-                medians.append(np.median(tile[:, :-1] @ self._weights, axis=1))
+
+        def median(tile: NDArray[Any]) -> Floats:
+            return np.asarray(np.median(self._enter(tile)[:, :-1] @ self._weights, axis=1))
+
         slope, offset = self._calibration
-        return slope * np.concatenate(medians) + offset
+        with single_threaded_libraries():
+            return slope * in_row_tiles(median, rows) + offset
 
     def _choose_decay(self, blocks: list["_Block"]) -> tuple[float, Floats]:
         """Let some members try every decay; return the best, and their weights at it."""
@@ -135,13 +139,13 @@ class _Block:
         return np.asarray(self.rows[:, :-1] @ weights[:-1])
 
 
-def _entering(rows: NDArray[Any]) -> Callable[[NDArray[Any]], Floats]:
+def _entering(rows: NDArray[Any], is_real: NDArray[np.bool_]) -> Callable[[NDArray[Any]], Floats]:
     """Return what turns rows into standardized features with a last one that is always 1.
 
     Where there are more features than samples, only the span of the samples: weight decay keeps
     the weights in it, so nothing is lost.
     """
-    standardize, basis = standardizing(rows), None  # (d, r)
+    standardize, basis = standardizing(rows, is_real), None  # (d, r)
     if rows.shape[1] > len(rows):
         standardized = standardize(rows)
         values, vectors = np.linalg.eigh(standardized @ standardized.T)

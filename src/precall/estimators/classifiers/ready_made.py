@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from precall.estimators.classifiers.kernel import KernelDiscriminant
 from precall.estimators.classifiers.linear import LinearEnsemble
-from precall.estimators.classifiers.scales import calibration, log_odds, mean_risk, standardizing
+from precall.estimators.classifiers.scales import (
+    calibration,
+    in_row_tiles,
+    log_odds,
+    mean_risk,
+    standardizing,
+)
 from precall.runtime.threads import single_threaded_libraries
 
 _BEST_OF = ("linear", "quadratic", "kernel", "boosting", "mlp")
@@ -29,7 +35,7 @@ class _Standardized:
 
     def fit(self, rows: NDArray[Any], is_real: NDArray[Any]) -> Self:
         """Train on rows (n, d), of which those with ``is_real`` are real."""
-        self._standardize = standardizing(rows)
+        self._standardize = standardizing(rows, np.asarray(is_real, dtype=bool))
         # Warnings of convergence do not matter: any classifier gives a valid bound.
         with single_threaded_libraries(), warnings.catch_warnings(action="ignore"):
             self._classifier.fit(self._standardize(rows), np.asarray(is_real, np.int64))
@@ -40,7 +46,9 @@ class _Standardized:
     def predict_proba(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return the chances of generated and of real for each row (n, d)."""
         with single_threaded_libraries():
-            return np.asarray(self._classifier.predict_proba(self._standardize(rows)))
+            return in_row_tiles(
+                lambda tile: self._classifier.predict_proba(self._standardize(tile)), rows
+            )
 
 
 class _Quadratic(LinearEnsemble):
@@ -48,12 +56,13 @@ class _Quadratic(LinearEnsemble):
 
     def fit(self, rows: NDArray[Any], is_real: NDArray[Any]) -> Self:
         """Train on rows (n, d), of which those with ``is_real`` are real."""
-        self._standardize = standardizing(rows)
+        self._standardize = standardizing(rows, np.asarray(is_real, dtype=bool))
         return super().fit(self._expand(rows), is_real)
 
     def decision_function(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Return the log odds of real for each row (n, d)."""
-        return super().decision_function(self._expand(rows))
+        of_expanded = super().decision_function
+        return in_row_tiles(lambda tile: of_expanded(self._expand(tile)), rows)
 
     def _expand(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         standardized = self._standardize(rows)

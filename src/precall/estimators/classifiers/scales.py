@@ -1,5 +1,6 @@
 """The scales that classifiers share: of features, of scores as log odds, and of their risk."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -16,13 +17,16 @@ _FARTHEST = 1e6  # deviations from a mean
 _LARGEST_PLAIN = 30.0
 _LARGEST = 700.0  # odds beyond exp of it overflow
 _LEAST_SLOPE = 1e-3
+_ROWS_AT_A_TIME = 4096
 
 
-def standardizing(rows: NDArray[Any]) -> Callable[[NDArray[Any]], Floats]:
+def standardizing(
+    rows: NDArray[Any], is_real: NDArray[np.bool_]
+) -> Callable[[NDArray[Any]], Floats]:
     """Measure rows (n, d), one column at a time in float64; return what standardizes such rows.
 
-    It subtracts a mean and divides by a deviation, feature by feature, in float64. Nothing is
-    farther out than a million; the deviation of a constant feature is 1.
+    It subtracts a mean and divides by a deviation within the classes, feature by feature, in
+    float64. Nothing is farther out than a million; the deviation of a constant feature is 1.
     """
     mean, deviation = np.empty(rows.shape[1]), np.ones(rows.shape[1])
     for j in range(rows.shape[1]):
@@ -34,7 +38,7 @@ def standardizing(rows: NDArray[Any]) -> Callable[[NDArray[Any]], Floats]:
             continue
         scaled = (column - middle) / reach  # from -1 to 1: no square can overflow or vanish
         mean[j] = middle + reach * scaled.mean()
-        deviation[j] = reach * scaled.std() or 1.0  # which may underflow
+        deviation[j] = reach * _deviation_within(scaled, is_real) or 1.0  # which may underflow
 
     def standardize(rows: NDArray[Any]) -> Floats:
         standardized: Floats = np.subtract(rows, mean, dtype=np.float64)
@@ -45,11 +49,35 @@ def standardizing(rows: NDArray[Any]) -> Callable[[NDArray[Any]], Floats]:
     return standardize
 
 
+def _deviation_within(column: Floats, is_real: NDArray[np.bool_]) -> float:
+    """Deviation of a feature without what the difference of the class means adds to it.
+
+    That part would shrink a feature just because it tells the classes apart. As much as chance may
+    add is left in: labels have no say in the scale of features that do not differ, else samples
+    left out of training would give themselves away by it; and a feature that is constant in each
+    class has a deviation, too.
+    """
+    share = np.count_nonzero(is_real) / len(is_real)
+    difference = column[is_real].mean() - column[~is_real].mean()
+    added = share * (1 - share) * difference**2
+    variance = column.var()
+    # Chance adds χ²/n of the whole, and χ² > 2 log 2n to less than one of n features.
+    by_chance = 2 * math.log(2 * len(column)) / len(column) * variance
+    return math.sqrt(variance - max(added - by_chance, 0.0))
+
+
+def in_row_tiles(judge: Callable[[NDArray[Any]], NDArray[Any]], rows: NDArray[Any]) -> Floats:
+    """Judge rows (n, d), a few thousand at a time, so that no copy of all of them is needed."""
+    starts = range(0, max(len(rows), 1), _ROWS_AT_A_TIME)
+    return np.concatenate([judge(rows[i : i + _ROWS_AT_A_TIME]) for i in starts])
+
+
 def log_odds(classifier: Any, rows: NDArray[Any]) -> Floats:
     """Ask a trained classifier, whose label 1 means real, for its log odds of each row (n, d).
 
     Its ``decision_function`` is taken for them, else they follow from its ``predict_proba``; any
-    increasing function of the odds will do, since only their order and even odds matter.
+    increasing function of the odds will do, since only their order and even odds matter. Two
+    chances of 0 are even odds.
     """
     if hasattr(classifier, "decision_function"):
         scores = _flat(classifier.decision_function(rows), classifier, "decision_function", rows)
@@ -67,6 +95,7 @@ def log_odds(classifier: Any, rows: NDArray[Any]) -> Floats:
         raise _refusal(classifier, "predict_proba", "values outside of 0 to 1")
     with np.errstate(divide="ignore"):
         if chances.shape == (len(rows), 2):  # each column is precise near 0
+            chances = np.where(chances.any(axis=1, keepdims=True), chances, 0.5)  # no opinion
             odds = np.log(chances[:, 1]) - np.log(chances[:, 0])
             return -odds if _is_reversed(classifier) else odds
         chances = _flat(chances, classifier, "predict_proba", rows)
