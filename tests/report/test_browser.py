@@ -2,9 +2,11 @@
 
 import os
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import precall
 from precall.report.page import write_page
@@ -37,7 +39,20 @@ def pages(tmp_path_factory):
     }
     mixed["W" * 200] = precall.evaluate(REAL, GENERATED, **few, estimators=["ipr"])
     write_page(folder / "mixed.html", mixed)
-    return {name: (folder / f"{name}.html").as_uri() for name in ("one", "several", "mixed")}
+    write_page(folder / "scales.html", {"near": _scored(1.2, 0.5), "far": _scored(3.2, -0.25)})
+    return {path.stem: path.as_uri() for path in folder.glob("*.html")}
+
+
+def _scored(density, alpha_precision):
+    """A result with scores on and off their scales."""
+    result = precall.evaluate(REAL, GENERATED, estimators=(), scores=["precision"])
+    scores = {
+        "precision": precall.Score(0.5, 3, interval=(0.4, 0.6)),
+        "density": precall.Score(density, 5),
+        "alpha_precision": precall.Score(alpha_precision),
+        "frechet_distance": precall.Score(10 * density),
+    }
+    return replace(result, scores=scores)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +81,7 @@ def visit(browser, pages):
         return tab
 
     def _note(url):
-        if url not in pages.values() and not url.startswith("data:"):
+        if url not in pages.values() and not url.startswith(("data:", "blob:")):
             troubles.append(f"request of {url:.100}")
 
     yield visit
@@ -95,16 +110,34 @@ def test_charts_are_drawn_and_fit(visit, name, width, scheme):
 
 def test_curves_are_switched_on_and_off(visit):
     tab = visit("one")
-    assert n_lines(tab) == 3
-    tab.get_by_role("checkbox", name="knn", exact=True).uncheck()
-    assert n_lines(tab) == 2
-    assert "knn" not in tab.locator("#reading tbody").inner_text()
-    tab.get_by_role("checkbox", name="knn", exact=True).check()
-    assert n_lines(tab) == 3
     bands = tab.locator("#curves .scatterlayer .js-fill")
-    assert bands.count() == 2
-    tab.get_by_role("checkbox", name="intervals, shaded").uncheck()
+    shading = tab.get_by_role("checkbox", name="intervals, shaded")
+    assert (n_lines(tab), bands.count()) == (1, 0)  # the best curve, which has no band
+    assert tab.locator("#reading tbody").inner_text().startswith("best")
+    assert shading.is_disabled()
+    tab.get_by_role("checkbox", name="knn", exact=True).check()
+    assert (n_lines(tab), bands.count()) == (2, 1)
+    assert "knn" in tab.locator("#reading tbody").inner_text()
+    tab.get_by_role("checkbox", name="coverage", exact=True).check()
+    assert (n_lines(tab), bands.count()) == (3, 2)
+    shading.uncheck()
     assert bands.count() == 0
+
+
+@pytest.mark.parametrize("name", ["one", "several"])
+def test_switches_look_like_their_lines(visit, name):
+    tab = visit(name)
+    for box in tab.locator("#curve-names input:enabled").all():
+        box.check()
+    group = "#models" if name == "several" else "#curve-names"
+    keys = tab.locator(f"{group} label .key path").evaluate_all(
+        "paths => paths.map((path) => getComputedStyle(path).stroke)"
+    )
+    lines = tab.evaluate(
+        """() => [...new Set([...document.querySelectorAll("#curves .js-line")]
+            .map((line) => getComputedStyle(line).stroke))]"""
+    )
+    assert keys == lines
 
 
 def test_models_are_switched_on_and_off(visit):
@@ -126,7 +159,7 @@ def test_models_with_different_curves_are_all_drawn_and_told_apart(visit):
     assert len(set(styles)) == 10
     names = tab.evaluate("document.getElementById('curves').data.map((trace) => trace.name)")
     assert "&#37;{x} 0: knn" in names
-    assert tab.locator("#scores").count() == 0  # a distance is no share
+    assert tab.locator("#scores .xaxislayer-above").count() == 1
     for width in (1200, 390):
         tab = visit("mixed", width)
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
@@ -138,20 +171,18 @@ def test_hovering_tells_trade_off_precision_and_recall(visit):
     point = tab.evaluate(
         """() => {
             const chart = document.getElementById("curves"), full = chart._fullLayout;
-            const line = chart.data.find((trace) => trace.name === "knn"), i = 60;
+            const line = chart.data.find((trace) => trace.name === "best"), i = 60;
             const box = chart.getBoundingClientRect();
             return [box.x + full.xaxis._offset + full.xaxis.d2p(line.x[i]),
                     box.y + full.yaxis._offset + full.yaxis.d2p(line.y[i])];
         }"""
     )
-    for name in ("best", "coverage"):
-        tab.get_by_role("checkbox", name=name, exact=True).uncheck()
     tab.mouse.move(point[0] - 3, point[1] - 3)
     tab.mouse.move(*point)
     hover = tab.locator("#curves .hoverlayer .hovertext")
     hover.wait_for()
     shown = hover.text_content()
-    assert all(word in shown for word in ("knn", "λ =", "precision", "recall"))
+    assert all(word in shown for word in ("best", "λ =", "precision", "recall"))
 
 
 def test_the_keyboard_reads_off_the_curve(visit):
@@ -192,10 +223,72 @@ def test_it_prints_light_and_whole(visit):
     tab = visit("one", scheme="dark")
     legend = tab.locator("#curves .legend .traces")
     assert legend.count() == 0
+    wide = tab.locator("#scores .main-svg").first.bounding_box()["width"]
     tab.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    assert legend.count() == 3
+    assert legend.count() == 1
+    for chart in ("#curves", "#scores", ".modes"):
+        assert tab.locator(f"{chart} .main-svg").first.bounding_box()["width"] <= 680
+    tab.emulate_media(media="print")
+    for table in tab.locator("table:visible").all():
+        assert table.evaluate("table => table.scrollWidth") <= 680
+    tab.emulate_media(media="screen")
     assert tab.evaluate("document.documentElement.dataset.theme") == "light"
     assert tab.locator("details:not([open])").count() == 0
     tab.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert tab.evaluate("document.documentElement.dataset.theme") == "dark"
+    tab.wait_for_timeout(500)  # charts are measured anew a moment later
+    assert tab.locator("#scores .main-svg").first.bounding_box()["width"] == wide
     assert tab.pdf().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("chart", ["curves", "scores", "modes"])
+def test_charts_are_saved_without_a_network(visit, chart, tmp_path):
+    tab = visit("one", scheme="dark")
+    tab.context.set_offline(True)
+    for ending, head in (("png", b"\x89PNG"), ("svg", b"<svg")):
+        button = tab.get_by_role("button", name=f"Save the chart of {chart} as {ending.upper()}")
+        with tab.expect_download() as download:
+            button.click()
+        assert download.value.suggested_filename == f"{chart}.{ending}"
+        download.value.save_as(tmp_path / f"chart.{ending}")
+        assert (tmp_path / f"chart.{ending}").read_bytes().startswith(head)
+    ground = Image.open(tmp_path / "chart.png").convert("RGB").getpixel((1, 1))
+    assert ground == (255, 255, 255)  # on white, whatever the page is on
+    drawn = (tmp_path / "chart.svg").read_text(encoding="utf-8")
+    told = {"curves": "best", "scores": "if both distributions were the same", "modes": "generated"}
+    assert told[chart] in drawn
+    assert tab.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_scores_off_the_scale_are_arrows_with_numbers(visit):
+    tab = visit("scales")
+    numbers = tab.locator("#scores .textpoint text").all_text_contents()
+    assert numbers == ["3.200", "-0.250"]
+    legend = tab.locator("#score-legend li").all_inner_texts()
+    assert [words.strip() for words in legend] == [
+        "near",
+        "far",
+        "interval",
+        "off the scale, with its number",
+    ]
+    scales = tab.evaluate(
+        """() => Object.entries(document.getElementById("scores").layout)
+            .filter(([key]) => key.startsWith("xaxis")).map(([, axis]) => axis.range[1] > 2)"""
+    )
+    assert scales == [False, True]  # of shares, of the distance
+
+
+def test_wide_tables_show_that_there_is_more(visit):
+    tab = visit("several", width=390)
+    wide = tab.locator("#curves-title ~ .scroll")
+    assert wide.evaluate("part => part.scrollWidth > part.clientWidth")
+    assert "linear-gradient" in wide.evaluate("part => getComputedStyle(part).backgroundImage")
+
+
+def test_neighbours_are_as_bright_as_samples(visit):
+    tab = visit("one")
+    opacities = tab.locator(".pair img").evaluate_all(
+        "pictures => pictures.map((picture) => getComputedStyle(picture).opacity)"
+    )
+    assert set(opacities) == {"1"}
+    assert len(opacities) == 48

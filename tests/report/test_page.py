@@ -14,10 +14,12 @@ import pytest
 import precall
 from precall import report
 from precall.report.page import render_page, write_page
+from precall.report.protocol_tables import protocol_tables
 from precall.report.protocols import protocol_differences
 from precall.report.sections import PARTS, SECTIONS
-from precall.report.tables import score_table, summary_table
+from precall.report.tables import score_table_in_words, summary_tables
 from precall.report.thumbnails import as_thumbnails
+from precall.report.words import in_words
 from precall.results import page_writer
 from precall.scores import METRICS
 
@@ -73,10 +75,10 @@ def test_everything_is_on_the_page(result, page):
     for sentence in (*result.diagnosis(), *result.warnings, result.protocol.call):
         assert sentence in text
     for name, score in result.scores.items():
-        assert name in text
+        assert in_words(name) in text
         assert f"{score.value:.3f}" in text
         assert f"{score.ceiling.perfect:.3f}" in text
-    for table in (score_table({"": result}), summary_table({"": result})):
+    for table in (score_table_in_words({"": result}), *summary_tables({"": result})):
         assert all(cell in text for row in table.rows for cell in row)
     assert result.protocol.fingerprints["real"] in text
     for sample in result.extremes.worst_generated[:12]:
@@ -96,7 +98,10 @@ def test_charts_get_the_curves(result, page):
     assert knn["precision"][-1] == pytest.approx(result.curves["knn"].max_precision, abs=1e-5)
     assert (data["tradeOffs"][0], data["tradeOffs"][-1]) == ("0", "∞")
     assert len(knn["band"]["recall"]) == len(knn["band"]["precision"])
-    recall_score = next(score for score in model["scores"] if score["name"] == "recall")
+    (scale,) = data["scales"]
+    (points,) = scale["models"]
+    assert scale["names"] == [in_words(name) for name in result.scores]
+    recall_score = points[scale["names"].index("recall")]
     assert recall_score["interval"] == list(result.scores["recall"].interval)
 
 
@@ -115,7 +120,7 @@ def test_nothing_is_fetched_and_the_page_is_small(page):
     targets = [of.get("src", of.get("href")) for of in outside]
     assert targets
     assert all(target.startswith(("data:", "#")) for target in targets)
-    assert "default-src 'none'" in page
+    assert "default-src 'none'; img-src data: blob:;" in page
 
 
 def test_hostile_names_stay_text(result):
@@ -162,7 +167,79 @@ def test_pages_of_partial_results(options):
     page = render_page({"model": result})
     assert result.diagnosis()[0] in page
     assert ('id="curves"' in page) == bool(result.curves)
-    assert ('id="scores"' in page) == bool(set(result.scores) - {"frechet_distance"})
+    assert ('id="scores"' in page) == bool(result.scores)
+
+
+def test_names_are_words():
+    result = precall.evaluate(
+        REAL,
+        GENERATED,
+        estimators=[precall.KNN(3), precall.KNN(7), "classifier"],
+        scores=["precision_cover", "frechet_distance"],
+        score_k=[2, 10],
+        labels_real=np.where(REAL[:, 0] > 0, "a", "b"),
+        labels_generated=np.where(GENERATED[:, 0] > 0, "a", "b"),
+    )
+    text = " ".join(Elements(render_page({"model": result})).text)
+    shown = text[text.index("Precision–recall curves") :]
+    before, _, after = shown.partition(result.protocol.call)
+    for name in ("precision cover, k = 10", "Fréchet distance", "knn, k = 7", "classifier"):
+        assert name in shown
+    assert not re.search(r"[a-z]_[a-z]", before + after)
+    assert "Trained(" not in after
+    assert "None" not in after
+    assert "numpy.ndarray" not in after
+
+
+def test_the_protocol_tells_k(result):
+    tables = protocol_tables({"model": result})
+    facts = {row[0]: row[1] for row in tables[0].rows}
+    assert facts["k of the curves"] == "16 (knn, coverage)"
+    assert facts["k of the scores"] == (
+        "3 (precision, recall, precision cover, recall cover); 5 (density, coverage)"
+    )
+    several = precall.evaluate(REAL, GENERATED, estimators=(), scores=["recall"], score_k=[2, 9])
+    (table,) = protocol_tables({"model": several})
+    assert ["k of the scores", "2, 9 (recall)"] in table.rows
+    assert all(cell for row in table.rows for cell in row)  # nothing about what is not there
+
+
+def test_the_protocol_of_several_models_tells_what_they_share_once(result):
+    other = replace(result, protocol=replace(result.protocol, m=10, seed=3))
+    shared, differing = protocol_tables({"one": result, "other": other})
+    assert [row[0] for row in differing.rows] == ["generated samples", "seed"]
+    assert shared.headings == ["what", "of all models"]
+    assert ["features", "5, float64"] in shared.rows
+
+
+def test_no_caption_repeats_what_stands_above(page):
+    parts = re.findall(r"<(h[1-4]|summary|caption)\b[^>]*>(.*?)</\1>", page, re.S)
+    titles = [words for tag, words in parts if tag != "caption"]
+    assert not {words for tag, words in parts if tag == "caption"} & set(titles)
+
+
+def test_only_what_is_there_is_explained():
+    result = precall.evaluate(REAL, GENERATED, estimators=["knn"], scores=["precision"])
+    page = render_page({"model": result})
+    text = " ".join(Elements(page).text)
+    assert "lower ones tell more" not in text
+    assert "other curves" not in text
+    assert "interval" not in text
+    pixels = RNG.integers(0, 255, (250, 8, 8), dtype=np.uint8)
+    page = render_page({"model": result}, images_generated={"model": pixels})
+    assert "no picture" not in page
+
+
+def test_summaries_of_many_curves_are_folded(result):
+    models = {f"model {i}": result for i in range(7)}
+    first, others = summary_tables(models)
+    assert [row[0] for row in first.rows] == [f"model {i}: best" for i in range(7)]
+    assert len(others.rows) == 14
+    page = render_page(models)
+    folded = re.search(
+        r"<details><summary>Summaries of other curves</summary>.*?</details>", page, re.S
+    )
+    assert folded[0].count('<th scope="row">') == 14
 
 
 def test_pages_of_comparisons(tmp_path):
@@ -222,4 +299,4 @@ def test_the_report_is_cheap_to_import():
 def test_every_score_is_explained(result):
     page = render_page({"model": result})
     for name in result.scores:
-        assert f"<dt>{name}</dt><dd>{METRICS[name].sentence}</dd>" in page
+        assert f"<dt>{in_words(name)}</dt><dd>{METRICS[name].sentence}</dd>" in page

@@ -17,12 +17,18 @@ from precall.errors import InputError
 from precall.findings.modes import Mode
 from precall.findings.samples import Samples
 from precall.report.charts import band_outline
+from precall.report.realism_axis import bins_around_zero, round_ratios
+from precall.report.score_scales import Scale, marks, score_scales
+from precall.report.words import in_words
+from precall.results.comparison import Comparison
 from precall.results.evaluation import Evaluation, axes_or_new
-from precall.results.tables import scores_by_name
+from precall.results.tables import decimals, percent, scores_by_name
+from precall.scores import Score
 from precall.uncertainty.bands import CurveBand
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.gridspec import GridSpecBase
 
 # Okabe & Ito: told apart by the colour-blind, and by their lightness in print.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#f0e442")
@@ -30,6 +36,11 @@ REAL, GENERATED = COLORS[0], COLORS[1]
 PRECISION_MEANS, RECALL_MEANS = PRECISION_LABEL, RECALL_LABEL
 _BARS: dict[str, Any] = {"ecolor": "0.2", "capsize": 2}
 _LEGEND_ABOVE: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2}
+_LEGEND_BESIDE: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
+_MARKERS = "os^Dv"  # once the colours are used up
+_COLORS_OF_MARKS = {"if P = Q": "black", "real against real": GENERATED}
+_ROW_OF_SCORES = 0.42  # inches
+_GAP_OF_SCALES = 1.5  # rows
 _MOST_ON_MAP = 4000
 _SIDES_OF_MAP = (
     ("real", REAL, "covered", "never generated"),
@@ -42,7 +53,7 @@ _AXES_OF_MAP = {
 
 
 def plot_curves(
-    result: Evaluation | Mapping[str, Evaluation],
+    result: Evaluation | Comparison | Mapping[str, Evaluation],
     ax: "Axes | None" = None,
     *,
     curve: str | None = None,
@@ -53,35 +64,37 @@ def plot_curves(
     Parameters
     ----------
     result
-        One result, or results by the names of models.
+        One result, a comparison, or results by the names of models.
     curve
         Of several models: the name of a curve; by default the best one.
     truth
         A known true curve, drawn dashed.
     """
-    ax = axes_or_new(ax)
     lines: dict[str, tuple[PRCurve | None, CurveBand | None]]
     if isinstance(result, Evaluation):
-        lines = {name: (line, result.bands.get(name)) for name, line in result.curves.items()}
+        named = result.curves.items()
+        lines = {in_words(name): (line, result.bands.get(name)) for name, line in named}
     elif curve is None:
-        lines = {name: (one.best_curve, None) for name, one in result.items()}
+        lines = {name: (one.best_curve, None) for name, one in _by_model(result).items()}
     else:
-        lines = {name: (r.curves.get(curve), r.bands.get(curve)) for name, r in result.items()}
+        models = _by_model(result).items()
+        lines = {name: (r.curves.get(curve), r.bands.get(curve)) for name, r in models}
+    ax = axes_or_new(ax)
     for (name, (line, band)), color in zip(lines.items(), cycle(COLORS), strict=False):
         if line is None:
             raise InputError(f"model {name!r} has no {curve or 'best'} curve.")
         line.plot(ax, label=name, color=color, lw=1.8)
         if band is not None:
-            precision, recall = band_outline(band, n_angles=181)
+            precision, recall = band_outline(band)
             ax.fill(recall, precision, color=color, alpha=0.15, lw=0)
     if truth is not None:
         truth.plot(ax, label="truth", color="black", ls="--", lw=1.2)
-    ax.legend(loc="lower left", frameon=False)
+    ax.legend(loc="best", frameon=False)
     return ax
 
 
 def plot_quadrants(
-    results: Mapping[str, Evaluation],
+    results: Comparison | Mapping[str, Evaluation],
     ax: "Axes | None" = None,
     *,
     precision: str = "precision",
@@ -91,9 +104,12 @@ def plot_quadrants(
 
     Parameters
     ----------
+    results
+        A comparison, or results by the names of models.
     precision, recall
         Scores to place them by.
     """
+    models = _by_model(results)
     ax = axes_or_new(ax)
     words = {
         (0.25, 0.25): "poor",
@@ -105,7 +121,8 @@ def plot_quadrants(
         ax.text(x, y, word, ha="center", va="center", color="0.6", fontsize=10)
     ax.axhline(0.5, color="0.8", lw=0.8)
     ax.axvline(0.5, color="0.8", lw=0.8)
-    for (name, result), color in zip(results.items(), cycle(COLORS), strict=False):
+    ends = [0.0, 1.0]
+    for (name, result), color in zip(models.items(), cycle(COLORS), strict=False):
         for key in (recall, precision):
             if key not in result.scores:
                 raise InputError(f"score {key!r} was not computed.")
@@ -113,8 +130,11 @@ def plot_quadrants(
         xerr, yerr = (_error_bars([score.value], [score.interval]) for score in place)
         x, y = (score.value for score in place)
         ax.errorbar(x, y, xerr=xerr, yerr=yerr, fmt="o", color=color, label=name)
-    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel=RECALL_MEANS, ylabel=PRECISION_MEANS)
-    ax.legend(loc="best", frameon=False)
+        ends += [x, y]
+    room = 0.03 * (max(ends) - min(ends))  # for the points on the very edge
+    limits = min(ends) - room, max(ends) + room
+    ax.set(xlim=limits, ylim=limits, aspect="equal", xlabel=RECALL_MEANS, ylabel=PRECISION_MEANS)
+    ax.legend(loc="best", framealpha=0.85, edgecolor="none")
     return ax
 
 
@@ -125,10 +145,12 @@ def plot_k_sensitivity(result: Evaluation, ax: "Axes | None" = None) -> "Axes":
     several = {name: scores for name, scores in by_name.items() if len(scores) > 1}
     if not several:
         raise InputError("no score was computed at several k; evaluate with score_k=[1, 3, 5, 10].")
-    for (name, scores), color in zip(several.items(), cycle(COLORS), strict=False):
+    for i, (name, scores) in enumerate(several.items()):
+        color, marker = COLORS[i % len(COLORS)], _MARKERS[i // len(COLORS) % len(_MARKERS)]
         ks = sorted(k or 0 for k in scores)
         ordered = [scores[k] for k in ks]
-        ax.plot(ks, [score.value for score in ordered], "o-", color=color, label=name, ms=4)
+        values = [score.value for score in ordered]
+        ax.plot(ks, values, "-", marker=marker, color=color, label=in_words(name), ms=4)
         expected = [s.expected_if_equal for s in ordered if s.expected_if_equal is not None]
         if len(expected) == len(ks):
             ax.plot(ks, expected, ls="--", lw=1, color=color)
@@ -137,51 +159,120 @@ def plot_k_sensitivity(result: Evaluation, ax: "Axes | None" = None) -> "Axes":
     ax.xaxis.set_major_formatter("{x:.0f}")
     ax.minorticks_off()
     ax.set(xlabel="k: number of neighbours", ylabel="score (dashed: if P = Q)")
-    ax.legend(frameon=False, fontsize=8)
+    ax.legend(frameon=False, fontsize=8, **_LEGEND_BESIDE)
     return ax
 
 
 def plot_scores(result: Evaluation, ax: "Axes | None" = None) -> "Axes":
-    """Draw scores that are shares as bars, with intervals, expected values and ceilings."""
-    shares = {name: score for name, score in result.scores.items() if 0 <= score.value <= 1.5}
-    if not shares:
-        raise InputError("no score of the result is a share that could be drawn.")
-    ax = axes_or_new(ax, (5.6, 0.6 + 0.42 * len(shares)))
-    places = np.arange(len(shares))[::-1]
-    values = [score.value for score in shares.values()]
-    errors = _error_bars(values, [score.interval for score in shares.values()])
-    ax.barh(places, values, 0.6, xerr=errors, color=COLORS[5], **_BARS)
-    for place, score in zip(places, shares.values(), strict=True):
-        marks = [("if P = Q", "black", score.expected_if_equal)]
-        if score.ceiling is not None:
-            marks.append(("real against real", GENERATED, score.ceiling.perfect))
-        for label, color, x in marks:
-            if x is not None:
-                ax.plot([x, x], [place - 0.38, place + 0.38], color=color, lw=2, label=label)
-    ax.set_yticks(places, list(shares))
-    ax.set(xlim=(0, max(1.0, *ax.get_xlim())), xlabel="score")
-    handles, labels = ax.get_legend_handles_labels()
-    unique = dict(zip(labels, handles, strict=True))
+    """Draw scores as bars, with intervals, expected values and ceilings.
+
+    What lies off the scale of shares is an arrow with its number. Every distance has a scale of its
+    own, on axes for which those that are returned make room below.
+    """
+    scales = score_scales([result.scores])
+    if not scales:
+        raise InputError("the result has no score that could be drawn.")
+    n_rows = [len(scale.names) for scale in scales]
+    rows = sum(n_rows) + _GAP_OF_SCALES * (len(scales) - 1)
+    ax = axes_or_new(ax, (5.6, 0.7 + _ROW_OF_SCORES * rows))
+    unique: dict[str, Any] = {}
+    for scale, part in zip(scales, _divided(ax, n_rows), strict=True):
+        _draw_scale(part, scale, [result.scores[name] for name in scale.names])
+        handles, labels = part.get_legend_handles_labels()
+        unique |= dict(zip(labels, handles, strict=True))
     if unique:
         ax.legend(unique.values(), unique, fontsize=8, frameon=False, **_LEGEND_ABOVE)
     return ax
 
 
+def _divided(ax: "Axes", n_rows: Sequence[int]) -> "list[Axes]":
+    """Divide the room of axes among scales with some rows each; they keep the first part."""
+    if len(n_rows) == 1:
+        return [ax]
+    has_engine = ax.figure.get_layout_engine() is not None  # that finds room for the numbers
+    shape: dict[str, Any] = {
+        "nrows": len(n_rows),
+        "ncols": 1,
+        "height_ratios": n_rows,
+        "hspace": None if has_engine else _GAP_OF_SCALES * len(n_rows) / sum(n_rows),
+    }
+    parts: GridSpecBase
+    if (room := ax.get_subplotspec()) is not None:
+        parts = room.subgridspec(**shape)
+    else:
+        left, bottom, right, top = ax.get_position().extents
+        parts = ax.figure.add_gridspec(**shape, left=left, bottom=bottom, right=right, top=top)
+    ax.set_subplotspec(parts[0])
+    return [ax, *(ax.figure.add_subplot(parts[i]) for i in range(1, len(n_rows)))]
+
+
+def _draw_scale(ax: "Axes", scale: Scale, scores: Sequence[Score]) -> None:
+    """Draw a bar a score, from 0 to its value or to the end of the scale."""
+    low, high = scale.ends
+    places = np.arange(len(scores))[::-1]
+    values = np.clip([score.value for score in scores], low, high)
+    errors = _error_bars(values, [scale.cut(score.interval) for score in scores])
+    ax.barh(places, values, 0.6, xerr=errors, color=COLORS[5], **_BARS)
+    for place, score in zip(places, scores, strict=True):
+        for label, x in marks(score).items():
+            if scale.side(x) == 0:
+                color = _COLORS_OF_MARKS[label]
+                ends = [place - 0.38, place + 0.38]
+                ax.plot([x, x], ends, color=color, lw=2, label=label, clip_on=False)
+        if side := scale.side(score.value):
+            end, arrow = (high, "{} ▸") if side > 0 else (low, "◂ {}")
+            words = arrow.format(decimals(score.value))
+            aligned: dict[str, Any] = {"ha": "right" if side > 0 else "left", "va": "center"}
+            ax.annotate(words, (end, place), (-4 * side, 0), textcoords="offset points", **aligned)
+    ax.set_yticks(places, [in_words(name) for name in scale.names])
+    ax.set(xlim=(low, high), ylim=(-0.6, len(scores) - 0.4))
+    if scale.is_distance:
+        room = 0.03 * (high - low)
+        ax.set_xlim(low - room if low < 0 else 0, high + room)
+    else:
+        ax.set_xlabel("score")
+
+
 def plot_realism(samples: Samples, ax: "Axes | None" = None) -> "Axes":
-    """Draw how realistic the generated samples are; left of 1 no real ball holds them."""
+    """Draw how realistic the generated samples are; left of 1 no real ball holds them.
+
+    The few that are far from all others, such as copies of real samples, are in the bars at the
+    ends of the axis, which tell how many they are.
+    """
+    from matplotlib.colors import to_rgba
+
     if "realism" not in samples.generated.columns:
         raise InputError("samples have no realism; evaluate with a score that looks at neighbours.")
     ax = axes_or_new(ax, (5.6, 3.4))
-    realism = np.asarray(samples.generated["realism"], dtype=np.float64)
-    finite = realism[np.isfinite(realism) & (realism > 0)]
-    low, high = (finite.min(), finite.max() * 1.001) if len(finite) else (0.5, 2.0)
-    ax.hist(finite, np.geomspace(low, high, 50).tolist(), color=GENERATED)
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.asarray(samples.generated["realism"], np.float64))  # ∞ of a copy
+    edges = bins_around_zero(logs)
+    heights, _ = np.histogram(np.clip(logs, edges[0], edges[-1]), edges)
+    bounds = np.exp(edges)
+    colors = [to_rgba(GENERATED, 1 if edge < 0 else 0.45) for edge in edges[:-1]]
+    ax.bar(bounds[:-1], heights, np.diff(bounds), align="edge", color=colors)
     ax.axvline(1, color="black", lw=1, ls="--")
-    ax.set_xscale("log", base=2)
-    ax.xaxis.set_major_formatter("{x:g}")
-    words = "realism: radius of the real ball that reaches farthest, over the distance"
-    ax.set(xlabel=words, ylabel="generated samples")
+    _count_to_either_side(ax, logs, edges)
+    ax.set_xscale("log")
+    ticks = round_ratios(bounds[0], bounds[-1])
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.minorticks_off()
+    words = "realism: radius of a real ball, over the distance to its centre"
+    ax.set(xlabel=words, ylabel="generated samples", xlim=(bounds[0], bounds[-1]))
     return ax
+
+
+def _count_to_either_side(ax: "Axes", logs: NDArray[np.float64], edges: NDArray[Any]) -> None:
+    """Write what share of the samples is unrealistic, and how many are beyond the axis."""
+    unrealistic = float(np.mean(logs < 0))
+    place: dict[str, Any] = {"xycoords": ax.get_xaxis_transform(), "va": "bottom", "fontsize": 9}
+    ax.annotate(f"{percent(unrealistic)} unrealistic  ", (1, 1.01), ha="right", **place)
+    ax.annotate(f"  {percent(1 - unrealistic)} realistic", (1, 1.01), ha="left", **place)
+    place = {"xycoords": "axes fraction", "va": "top", "fontsize": 8}
+    if n := np.count_nonzero(logs < edges[0]):
+        ax.annotate(f"◂ {n} farther left", (0.01, 0.98), ha="left", **place)
+    if n := np.count_nonzero(logs > edges[-1]):
+        ax.annotate(f"{n} farther right ▸", (0.99, 0.98), ha="right", **place)
 
 
 def plot_modes(modes: Sequence[Mode], ax: "Axes | None" = None) -> "Axes":
@@ -274,6 +365,17 @@ def _missing(samples: Samples | None, rows: Sequence[NDArray[Any]]) -> list[NDAr
         if not ks:
             raise InputError("samples do not tell who is covered; evaluate with coverage.")
         found.append(table[f"{prefix}{max(ks)}"][of_side] == 0)
+    return found
+
+
+def _by_model(results: Comparison | Mapping[str, Evaluation]) -> Mapping[str, Evaluation]:
+    """Return the result of each model."""
+    found = results.results if isinstance(results, Comparison) else results
+    if not isinstance(found, Mapping):
+        raise InputError(
+            "expected a comparison, or results by the names of models; got "
+            f"{type(results).__name__}."
+        )
     return found
 
 

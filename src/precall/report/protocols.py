@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from precall.report.words import in_words
 from precall.results.evaluation import Evaluation
 
 _MATTERS: dict[str, Callable[[Evaluation], object]] = {
@@ -27,11 +28,11 @@ def protocol_differences(results: Mapping[str, Evaluation]) -> list[str]:
     curves = dict.fromkeys(name for result in results.values() for name in result.curves)
     for curve in curves:
         ks = {n: r.protocol.k[curve] for n, r in results.items() if curve in r.curves}
-        found.append(_sentence(f"the k of the {curve} curve", ks))
+        found.append(_sentence(f"the k of the {in_words(curve)} curve", ks))
     scores = dict.fromkeys(name for result in results.values() for name in result.scores)
     for score in scores:
         ks = {n: r.scores[score].k for n, r in results.items() if score in r.scores}
-        found.append(_sentence(f"the k of the score {score}", ks))
+        found.append(_sentence(f"the k of the score {in_words(score)}", ks))
     return [sentence for sentence in found if sentence]
 
 

@@ -4,18 +4,20 @@ A section is a function from what the page is about to what the fragment of its 
 ``assets/sections`` shows, there called ``shown``; or to ``None`` to be left out.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self, TypeVar
 
 from precall.findings.diagnosis import corner
 from precall.report import tables
-from precall.report.charts import is_drawable
+from precall.report.protocol_tables import protocol_tables
 from precall.report.protocols import protocol_differences
 from precall.report.thumbnails import Thumbnails, as_thumbnails
+from precall.report.words import in_words, sentence_in_words
 from precall.results.comparison import Comparison, Difference
 from precall.results.evaluation import Evaluation
-from precall.results.tables import class_table, percent
+from precall.results.tables import percent
 from precall.scores import METRICS
 
 About = TypeVar("About")
@@ -24,6 +26,7 @@ Section = Callable[[About], Shown]
 
 _SAMPLES_SHOWN = 12
 _PICTURES_OF_A_MODE = 5
+_ROWS_SHOWN = 12  # of a table below a chart, before it is folded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,9 +107,11 @@ def curves(subject: Subject) -> Shown:
     """All curves, and what is read off them."""
     if not any(result.curves for result in subject.results.values()):
         return None
+    summaries, others = tables.summary_tables(subject.results)
     return {
         "trade_offs": tables.trade_off_table(subject.results),
-        "summaries": tables.summary_table(subject.results),
+        "summaries": summaries,
+        "others": others,
     }
 
 
@@ -117,9 +122,15 @@ def scores(subject: Subject) -> Shown:
         return None
     names = dict.fromkeys(name.removesuffix(f"_k{score.k}") for name, score in found)
     return {
-        "has_chart": any(is_drawable(name, score) for name, score in found),
-        "table": tables.score_table(subject.results),
-        "meanings": {name: METRICS[name].sentence for name in names if name in METRICS},
+        "has_chart": not all(math.isnan(score.value) for _, score in found),
+        "has_intervals": any(score.interval for _, score in found),
+        "table": tables.score_table_in_words(subject.results),
+        "most_rows": _ROWS_SHOWN,
+        "meanings": {
+            in_words(name): sentence_in_words(METRICS[name].sentence)
+            for name in names
+            if name in METRICS
+        },
     }
 
 
@@ -133,7 +144,7 @@ def models(subject: Subject) -> Shown:
 def protocol(subject: Subject) -> Shown:
     """How every result came about."""
     calls = dict.fromkeys(result.protocol.call for result in subject.results.values())
-    return {"calls": list(calls), "table": tables.protocol_table(subject.results)}
+    return {"calls": list(calls), "tables": protocol_tables(subject.results)}
 
 
 def modes(model: Model) -> Shown:
@@ -153,7 +164,7 @@ def extremes(model: Model) -> Shown:
 
 def classes(model: Model) -> Shown:
     """Shares and scores, class by class."""
-    return {"table": class_table(model.result, on_page=True)} if model.result.class_shares else None
+    return {"table": tables.class_table(model.result)} if model.result.class_shares else None
 
 
 SECTIONS: tuple[Section[Subject], ...] = (summary, curves, scores, models, protocol)

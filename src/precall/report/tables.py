@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from precall.curves.pr_curve import PRCurve
 from precall.curves.summaries import IN_TABLES
 from precall.findings.modes import Mode
 from precall.report.charts import best_first, shown_trade_off
+from precall.report.words import difference_in_words, in_words
 from precall.results import tables
 from precall.results.comparison import Difference
 from precall.results.evaluation import Evaluation
@@ -16,21 +18,22 @@ from precall.uncertainty.bands import CurveBand
 _TRADE_OFFS = (0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16, math.inf)
 
 
-def summary_table(results: Mapping[str, Evaluation]) -> Table:
-    """One row a curve: its summaries, with intervals where they are known."""
-    rows = [
-        [title, *(tables.summary_value(summary, curve, band, ends=True) for summary in IN_TABLES)]
-        for title, curve, band in _curves(results)
-    ]
+def summary_tables(results: Mapping[str, Evaluation]) -> tuple[Table, Table]:
+    """One row a curve: its summaries; of the first curve of every model, then of the others."""
+    rows: dict[bool, list[list[str]]] = {True: [], False: []}
+    for drawn in _curves(results):
+        values = (tables.summary_value(s, drawn.curve, drawn.band, ends=True) for s in IN_TABLES)
+        rows[drawn.is_first].append([drawn.title, *values])
     headings = ["curve", *(summary.heading for summary in IN_TABLES)]
-    return Table("Summaries of the curves", headings, rows)
+    captions = "Summaries of the curve" + "s" * (len(rows[True]) > 1), "Summaries of other curves"
+    return Table(captions[0], headings, rows[True]), Table(captions[1], headings, rows[False])
 
 
 def trade_off_table(results: Mapping[str, Evaluation]) -> Table:
     """Precision and recall of every curve at a few trade-offs."""
     rows = [
         [title, *(f"{p:.3f} / {r:.3f}" for p, r in zip(*curve.at(_TRADE_OFFS), strict=True))]
-        for title, curve, _ in _curves(results)
+        for title, curve, *_ in _curves(results)
     ]
     headings = ["curve", *(f"λ = {shown_trade_off(lam)}" for lam in _TRADE_OFFS)]
     return Table("Precision / recall at some trade-offs λ", headings, rows)
@@ -55,10 +58,20 @@ def score_table(results: Mapping[str, Evaluation]) -> Table:
     return Table("Scores of every model", ["score", "k", *results, "if P = Q"], rows)
 
 
+def score_table_in_words(results: Mapping[str, Evaluation]) -> Table:
+    """Return :func:`score_table` with names in words, which tell k where there are several."""
+    table = score_table(results)
+    named = [[in_words(row[0]), *row[1:]] for row in table.rows]
+    tells_k = any(", k = " in row[0] for row in named)
+    kept = [i for i, heading in enumerate(table.headings) if not (tells_k and heading == "k")]
+    headings, *rows = ([row[i] for i in kept] for row in (table.headings, *named))
+    return Table(table.caption, headings, rows)
+
+
 def difference_table(differences: Sequence[Difference]) -> Table:
     """One row a difference that is clear of chance."""
     rows = [
-        [d.what, d.first, d.second, f"{d.value:+.3f}", interval(d.interval)]
+        [difference_in_words(d.what), d.first, d.second, f"{d.value:+.3f}", interval(d.interval)]
         for d in differences
         if d.is_clear
     ]
@@ -81,40 +94,30 @@ def mode_table(modes: Sequence[Mode]) -> Table:
     return Table("Modes", ["mode", "of real", "of generated", "finding", "p-value"], rows)
 
 
-def protocol_table(results: Mapping[str, Evaluation]) -> Table:
-    """How every result came about."""
-    facts = [_protocol_facts(result) for result in results.values()]
-    keys = dict.fromkeys(key for of_result in facts for key in of_result)
-    rows = [[key, *(of_result.get(key, "") for of_result in facts)] for key in keys]
-    return Table("Protocol", ["what", *results], rows)
+def class_table(result: Evaluation) -> Table:
+    """One row a class, under the names of scores in words."""
+    table = tables.class_table(result, on_page=True)
+    return Table(table.caption, [in_words(heading) for heading in table.headings], table.rows)
 
 
-def _protocol_facts(result: Evaluation) -> dict[str, str]:
-    p = result.protocol
-    facts = {
-        "real samples": f"{p.n}, from {p.sources.get('real', '')}",
-        "generated samples": f"{p.m}, from {p.sources.get('generated', '')}",
-        "features": f"{p.d}, {p.dtype}",
-        "split": p.split,
-        "curves": "; ".join(p.estimators.values()),
-        "scores as": f"{p.convention} ({p.tie_rule})",
-        "seed": str(p.seed),
-        "engine": p.engine,
-        "versions": ", ".join(f"{name} {version}" for name, version in p.versions.items()),
-        "fingerprint of real": p.fingerprints.get("real", ""),
-        "fingerprint of generated": p.fingerprints.get("generated", ""),
-    }
-    if result.confidence is not None:
-        facts["confidence of intervals"] = f"{100 * result.confidence:.4g} %"
-    if p.choices:
-        facts["chosen"] = "; ".join(f"{name}: {', '.join(c)}" for name, c in p.choices.items())
-    return facts
+class _Drawn(NamedTuple):
+    """A curve of a model, with its band if it has one."""
+
+    title: str
+    curve: PRCurve
+    band: CurveBand | None
+    is_first: bool  # of its model
 
 
-def _curves(results: Mapping[str, Evaluation]) -> list[tuple[str, PRCurve, CurveBand | None]]:
-    """Return every curve under a title, with its band if it has one."""
+def _curves(results: Mapping[str, Evaluation]) -> list[_Drawn]:
+    """Return every curve of every model."""
     return [
-        (name if len(results) == 1 else f"{model}: {name}", curve, result.bands.get(name))
+        _Drawn(
+            in_words(name) if len(results) == 1 else f"{model}: {in_words(name)}",
+            curve,
+            result.bands.get(name),
+            number == 0,
+        )
         for model, result in results.items()
-        for name, curve in best_first(result).items()
+        for number, (name, curve) in enumerate(best_first(result).items())
     ]

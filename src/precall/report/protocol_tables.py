@@ -1,0 +1,68 @@
+"""How results came about, in tables."""
+
+from collections.abc import Iterable, Mapping
+
+from precall.report.words import estimator_in_words, in_words
+from precall.results.evaluation import Evaluation, Protocol
+from precall.results.tables import Table, if_known
+
+_OBJECTS = {  # where features came from, if from no file
+    "numpy.ndarray": "an array",
+    "torch.Tensor": "a tensor",
+    "pandas.DataFrame": "a data frame",
+    "polars.DataFrame": "a data frame",
+    "pyarrow.Table": "a table",
+    "builtins.list": "a list",
+}
+
+
+def protocol_tables(results: Mapping[str, Evaluation]) -> list[Table]:
+    """Return what was done alike for all models, and what was not if there is such."""
+    facts = [_facts(result) for result in results.values()]
+    rows = {key: [of_result[key] for of_result in facts] for key in facts[0]}
+    alike = [[key, cells[0]] for key, cells in rows.items() if len(set(cells)) == 1 and cells[0]]
+    other = [[key, *cells] for key, cells in rows.items() if len(set(cells)) > 1]
+    found = [Table("Protocol", ["what", "of all models" if len(facts) > 1 else "how"], alike)]
+    return found + [Table("Protocol, model by model", ["what", *results], other)] * bool(other)
+
+
+def _facts(result: Evaluation) -> dict[str, str]:
+    """Return what is known of a result; nothing where there is nothing to tell."""
+    p, scores = result.protocol, result.scores.items()
+    estimators = [estimator_in_words(*named) for named in p.estimators.items()]
+    k_of_scores = [(name.removesuffix(f"_k{s.k}"), if_known(s.k, str)) for name, s in scores]
+    confidence = result.confidence
+    return {
+        "real samples": _samples(p, "real", p.n),
+        "generated samples": _samples(p, "generated", p.m),
+        "features": f"{p.d}, {p.dtype}",
+        "curves": "; ".join(estimators),
+        "k of the curves": _by_k((name, p.shown_k(name)) for name in p.estimators),
+        "chosen": "; ".join(f"{in_words(name)}: {', '.join(c)}" for name, c in p.choices.items()),
+        "split": p.split,
+        "k of the scores": _by_k(k_of_scores),
+        "scores as": f"{p.convention} ({p.tie_rule.replace('<=', '≤')})",
+        "confidence of intervals": "" if confidence is None else f"{100 * confidence:.4g} %",
+        "seed": str(p.seed),
+        "engine": p.engine,
+        "versions": ", ".join(f"{name} {version}" for name, version in p.versions.items()),
+        "fingerprint of real": p.fingerprints.get("real", ""),
+        "fingerprint of generated": p.fingerprints.get("generated", ""),
+    }
+
+
+def _samples(protocol: Protocol, role: str, number: int) -> str:
+    source = protocol.sources.get(role, "")
+    return f"{number}, from {_OBJECTS.get(source, source)}" if source else str(number)
+
+
+def _by_k(named: Iterable[tuple[str, str]]) -> str:
+    """Write at which k everything was done that has one: ``3 (precision, recall), 5 (density)``."""
+    ks: dict[str, list[str]] = {}
+    for name, k in named:
+        if k and k not in ks.setdefault(name, []):
+            ks[name].append(k)
+    names: dict[str, list[str]] = {}
+    for name, of_name in ks.items():
+        names.setdefault(", ".join(of_name), []).append(in_words(name))
+    return "; ".join(f"{k} ({', '.join(of_k)})" for k, of_k in names.items() if k)
