@@ -36,6 +36,8 @@ def main() -> None:
         _end(error.format_message(), _BAD_INPUT)
     except (InputError, OSError, ImportError) as error:
         _end(str(error), _BAD_INPUT)
+    except MemoryError:
+        _end("there is not enough memory. Free some, or pass fewer samples.", _BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
         _end("interrupted", _INTERRUPTED)
     sys.exit(status if isinstance(status, int) else 0)

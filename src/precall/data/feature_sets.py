@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.data.inputs import to_array
+from precall.data.readers.notes import noted
 from precall.data.row_hashes import Fingerprint, Hashes, hash_rows
 from precall.errors import InputError
 
@@ -92,16 +93,19 @@ class FeatureSet:
     row_hashes: Hashes  # (n,)
     n_constant: int  # features with one value throughout; of a subset: throughout the whole set
     input_dtype: str  # before it was widened
+    notes: tuple[str, ...] = ()  # what was taken for granted when it was read
 
     @classmethod
     def of(cls, data: object, role: str) -> Self:
         """Read, check and widen ``data``."""
         if isinstance(data, cls):
             return replace(data, role=role)
-        array, source = to_array(data, role)
+        with noted() as notes:
+            array, source = to_array(data, role)
+        texts = tuple(note.text for note in notes)
         rows = Rows(_widen(_check_shape(array, role), role))
         row_hashes, n_constant = _inspect(rows, role)
-        return cls(rows, role, source, row_hashes, n_constant, str(array.dtype))
+        return cls(rows, role, source, row_hashes, n_constant, str(array.dtype), texts)
 
     def __len__(self) -> int:
         return len(self.rows)

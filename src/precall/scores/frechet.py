@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.data.feature_sets import FeatureSet
+from precall.data.readers.archives import holds_moments
+from precall.data.readers.array_location import ArrayLocation
 from precall.engines import Session, choose_engine
 from precall.errors import InputError, PrecallWarning
 from precall.runtime.threads import single_threaded_libraries
@@ -147,7 +149,7 @@ def frechet_distance(real: object, generated: object) -> float:
 def _as_moments(data: object, role: str) -> Moments:
     if isinstance(data, Moments):
         return data
-    if isinstance(data, str | os.PathLike) and Path(data).suffix == ".npz":
+    if isinstance(data, str | os.PathLike) and holds_moments(ArrayLocation.of(data, role)):
         return Moments.read(data, role)
     return Moments.of(FeatureSet.of(data, role))
 
