@@ -19,6 +19,7 @@ LAYERS = [
     {"truth"},
     {"scores"},
     {"uncertainty"},
+    {"headline"},
     {"findings"},
     {"results"},
     {"evaluation"},

@@ -28,12 +28,12 @@ def best_curve(candidates: Sequence[Evidence], seed: int) -> PRCurve | None:
     is_real = candidates[0].is_real
     if min(np.count_nonzero(is_real), np.count_nonzero(~is_real)) < 2:
         return None
-    half = _halve(is_real, seed)
+    half = halve(is_real, seed)
     return PRCurve.mean([_select_and_measure(candidates, part) for part in (half, ~half)])
 
 
 def _select_and_measure(candidates: Sequence[Evidence], selects: Flags) -> PRCurve:
-    chosen = _select([evidence.select(selects) for evidence in candidates])
+    chosen = classifiers_of_hull([evidence.select(selects) for evidence in candidates])
     measured = [evidence.select(~selects) for evidence in candidates]
     is_real = measured[0].is_real
     n_real = int(np.count_nonzero(is_real))
@@ -44,7 +44,7 @@ def _select_and_measure(candidates: Sequence[Evidence], selects: Flags) -> PRCur
     return PRCurve(np.asarray(fpr) / n_real, np.asarray(fnr) / n_generated)
 
 
-def _select(candidates: Sequence[Evidence]) -> list[tuple[int, float]]:
+def classifiers_of_hull(candidates: Sequence[Evidence]) -> list[tuple[int, float]]:
     """Return the classifiers, by candidate and γ, that make up the hull of all."""
     classifiers: dict[Errors, tuple[int, float]] = {}
     for i, evidence in enumerate(candidates):
@@ -63,7 +63,7 @@ def _errors(evidence: Evidence, gamma: float) -> Errors:
     )
 
 
-def _halve(is_real: Flags, seed: int) -> Flags:
+def halve(is_real: Flags, seed: int) -> Flags:
     """Choose half of both classes."""
     half = np.zeros(len(is_real), dtype=bool)
     for real, rng in zip((True, False), np.random.default_rng(seed).spawn(2), strict=True):

@@ -2,6 +2,7 @@
 
 from precall.scores.catalog import DISTANCES, METRICS
 from precall.scores.conventions import CONVENTIONS, Convention, as_convention
+from precall.scores.headline_names import HEADLINE
 from precall.scores.metric import Metric, SamplePair
 from precall.scores.requests import ScoreRequest, as_score_requests
 from precall.scores.score import Ceiling, Score
@@ -9,6 +10,7 @@ from precall.scores.score import Ceiling, Score
 __all__ = [
     "CONVENTIONS",
     "DISTANCES",
+    "HEADLINE",
     "METRICS",
     "Ceiling",
     "Convention",

@@ -1,6 +1,7 @@
 """A score: one number, and what is known about it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +27,7 @@ class Score:
     interval: tuple[float, float] | None = None
     standard_deviation: float | None = None  # over subsets, of kernel_distance
     ceiling: Ceiling | None = None
+    tests: Mapping[str, float] = field(default_factory=dict)  # of a support: share by each test
+    epsilon: float | None = None  # of a support: share of its own class that a test leaves out
+    surely_outside: float | None = None  # of a support: lower confidence bound of the share,
+    surely_epsilon: float | None = None  # by tests that leave out at most this of its own class
