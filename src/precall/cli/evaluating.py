@@ -53,8 +53,8 @@ Result = Evaluation | Comparison
     "scores",
     multiple=True,
     metavar="NAME|all|none",
-    help="Score to compute; may be repeated. [default: precision, recall, density, coverage and "
-    "covers, or what the convention's program prints]",
+    help="Score to compute; may be repeated. [default: the headline, precision, recall, density, "
+    "coverage and covers, or what the convention's program prints]",
 )
 @click.option(
     "--score-k",
@@ -64,6 +64,7 @@ Result = Evaluation | Comparison
     metavar="INT",
     help="Number of neighbours of the scores; may be repeated. [default: each score's own]",
 )
+@options.headline
 @click.option(
     "--convention",
     type=click.Choice(list(CONVENTIONS)),
@@ -133,9 +134,9 @@ def evaluate_command(
 ) -> None:
     """Compare GENERATED samples with REAL ones, both files of features (samples x features).
 
-    Prints a table of the curves: F 1/8 tells how much of generated is realistic, F 8 how much of
-    real is covered. A table of scores, with what each would be if both distributions were one. And
-    a diagnosis in words.
+    Prints a table of scores, with what each would be if both distributions were one: first how much
+    of generated is within the support of real, and how much of real is generated at least half as
+    often as it should be. A table of the curves. And a diagnosis in words.
 
     \b
     Example:
@@ -176,6 +177,7 @@ def evaluate_command(
 @options.columns
 @options.estimators
 @click.option("--score", "scores", multiple=True, metavar="NAME|all|none", help="Score to compute.")
+@options.headline
 @options.confidence
 @click.option(
     "--subsample",

@@ -49,6 +49,12 @@ modes = click.option(
     callback=lambda _context, _option, is_on: "auto" if is_on else None,
     help="Look for modes that are dropped, invented, over- or under-produced.",
 )
+headline = click.option(
+    "--headline/--no-headline",
+    default=None,
+    help="Compute support precision, support recall and recall at ½. [default: unless scores are "
+    "chosen, or another program is reproduced]",
+)
 json = click.option(
     "--json",
     "json_path",

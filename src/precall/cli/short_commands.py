@@ -151,10 +151,10 @@ def demo_command(out: Path) -> None:
     """
     demo = run_demo(out, progress=sys.stderr.isatty())
     click.echo(
-        f"Real: {demo.n_real} handwritten digits. Four generators, by their coverage curves:\n\n"
+        f"Real: {demo.n_real} handwritten digits. Four generators:\n\n"
         f"{demo}\n\n"
-        "Precision falls where a generator invents, recall where it drops; the medians fall where "
-        "it re-weights.\n"
+        "Support precision falls where a generator invents, recall at ½ where it drops; the total "
+        "variation sees what is only re-weighted, too.\n"
         f"Results: {demo.document}\n"
         f"Picture: {demo.picture}\n"
         f"Report:  {demo.report} (open it in a browser)"

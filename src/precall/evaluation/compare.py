@@ -88,7 +88,7 @@ def _as_models(
         listed = ", ".join(f"{name} has {size}" for name, size in sizes.items())
         raise InputError(
             f"scores depend on the number of samples, which differs: {listed}. Pass as many of "
-            "each, or subsample=True for random subsets of the larger ones."
+            "each, or take random subsets of the larger ones (subsample=True, --subsample)."
         )
     rng = np.random.default_rng((seed, 5))
     return {
@@ -107,7 +107,8 @@ def _differences(
         value = score.value - other.scores[name].value
         interval = None
         if name in one.replicates and name in other.replicates:
-            blocks = one.replicates[name].minus(other.replicates[name])
+            # The same score: the same kind of replicates.
+            blocks = one.replicates[name].minus(other.replicates[name])  # type: ignore[arg-type]
             half = blocks.half_width(_confidence(one))
             interval = (value - half, value + half)
         found.append(Difference(name, first, second, value, interval))

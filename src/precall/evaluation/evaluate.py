@@ -23,6 +23,7 @@ def evaluate(
     estimators: Sequence[str | Estimator] = tuple(NEIGHBOR_ESTIMATORS),
     scores: Sequence[str | Metric] | str | None = None,
     score_k: int | Sequence[int] | None = None,
+    headline: bool | None = None,
     split: bool | float | Split | Literal["auto"] | None = "auto",
     seed: int = 0,
     engine: str | Engine = "auto",
@@ -50,10 +51,13 @@ def evaluate(
         default the four that look at neighbours; in many dimensions add the classifier.
     scores
         Names of scalar scores, objects such as ``precall.Metric(...)``, ``"all"``, or ``()`` for
-        none. By default precision, recall, density, coverage and the two covers, or what the
-        chosen convention's program prints.
+        none. By default those of the headline, precision, recall, density, coverage and the two
+        covers, or what the chosen convention's program prints.
     score_k
         Number of neighbours of the scores, or several; by default each score's own.
+    headline
+        Whether ``support_precision``, ``support_recall`` and ``recall_at_half`` are to be among the
+        scores; by default where ``scores`` is not a list, and no other program is reproduced.
     split
         Who fits the classifiers and who is evaluated by them: ``"auto"`` is ``CrossFit(2)``, which
         uses every sample on both sides, never at once, and with intervals ``RepeatedHoldOut(4)``;
@@ -109,6 +113,7 @@ def evaluate(
         estimators=estimators,
         scores=scores,
         score_k=score_k,
+        headline=headline,
         split=split,
         seed=seed,
         convention=convention,

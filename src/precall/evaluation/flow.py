@@ -20,6 +20,7 @@ from precall.evaluation.evidence_pool import (
     plan_folds,
     pool_evidence,
 )
+from precall.evaluation.headlines import find_headline, headline_caveats
 from precall.evaluation.settings import Settings
 from precall.findings.modes import find_modes
 from precall.findings.samples import Samples
@@ -29,7 +30,8 @@ from precall.results.sample_size import wide_intervals
 from precall.runtime.written_calls import one_line
 from precall.scores import SamplePair
 from precall.uncertainty.bands import CurveBand
-from precall.uncertainty.intervals import replicate_scores
+from precall.uncertainty.intervals import Replicates, replicate_scores
+from precall.uncertainty.resampling import Resampled
 from precall.uncertainty.two_sample import binomial_test
 from precall.version import __version__
 
@@ -64,11 +66,13 @@ def evaluate_sets(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> 
         if subset is None
     ]
     wide = wide_intervals(found["scores"], sets)
-    doubts = [*caveats(*sets), *settings.caveats(sets), *wide, *one_sided, *skipped]
+    short = headline_caveats(settings.headline, sets)
+    doubts = [*caveats(*sets), *settings.caveats(sets), *short, *wide, *one_sided, *skipped]
     for text in doubts:
         warnings.warn(text, PrecallWarning, stacklevel=3)
     shares = {label: labels.share(label) for label in subsets}
-    return Evaluation(**found, warnings=tuple(doubts), classes=classes, class_shares=shares)
+    read = [note for side in sets for note in side.notes]  # warned of when they were read
+    return Evaluation(**found, warnings=(*read, *doubts), classes=classes, class_shares=shares)
 
 
 def assess(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> dict[str, Any]:
@@ -88,15 +92,25 @@ def assess(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> dict[st
     if requests:
         sweeps.progress.doing("scoring")
     scores = {request.name: request.measure(pair) for request in requests}
-    replicates = {}
+    replicates: dict[str, Replicates | Resampled] = {}
     if settings.intervals and requests:
         sweeps.progress.doing("measuring uncertainty")
-        replicates = replicate_scores(sweeps, pair, requests, scores)
-        for name, blocks in replicates.items():
-            interval = blocks.interval(scores[name].value, settings.confidence)
-            scores[name] = replace(scores[name], interval=interval)
+        replicates |= replicate_scores(sweeps, pair, requests, scores)
+    headline = find_headline(
+        settings.headline,
+        sets,
+        sweeps,
+        seed=seed,
+        confidence=settings.confidence,
+        intervals=settings.intervals,
+    )
+    scores, replicates = {**headline.scores, **scores}, {**headline.replicates, **replicates}
+    for name, spread in replicates.items():
+        interval = spread.interval(scores[name].value, settings.confidence)
+        scores[name] = replace(scores[name], interval=interval)
     ratios = {name: pool.likelihood_ratios for name, pool in pools.items()}
-    samples = Samples.of(ratios, pair, requests, settings.realism_k(sets))
+    realism_k = settings.realism_k(sets)
+    samples = Samples.of(ratios, pair, requests, realism_k, headline.supports)
     return {
         "curves": {name: pool.curve(split) for name, pool in pools.items()},
         "scores": scores,
@@ -114,6 +128,7 @@ def assess(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> dict[st
         },
         "confidence": settings.confidence if settings.intervals else None,
         "extremes": samples.extremes(),
+        "reasons": headline.reasons,
         "replicates": replicates,
         "samples": samples,
     }
@@ -131,7 +146,7 @@ def _by_class(
         except InputError as error:
             skipped.append(f"class {label!r} is not evaluated: {error}")
             continue
-        doubts = settings.caveats(subset)
+        doubts = [*settings.caveats(subset), *headline_caveats(settings.headline, subset)]
         skipped += [f"class {label!r}: {text}" for text in doubts]
         found = assess(settings, subset, sweeps, call) | {"samples": None}
         classes[label] = Evaluation(**found, warnings=tuple(doubts))

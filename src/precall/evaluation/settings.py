@@ -15,9 +15,17 @@ from precall.estimators import (
 from precall.evaluation.evidence_pool import Sets, expected_work
 from precall.neighbors.statistics import CrossPlan, NeighborPlan
 from precall.neighbors.sweeps import Ask
-from precall.scores import Convention, Metric, ScoreRequest, as_convention, as_score_requests
+from precall.scores import (
+    HEADLINE,
+    Convention,
+    Metric,
+    ScoreRequest,
+    as_convention,
+    as_score_requests,
+)
 
 _REALISM_K = 3
+_HEADLINE_PAIRS = 3  # passes over all pairs of samples that take as long
 _CLUSTERING = 300  # pairs that take as long to compare as one sample to cluster
 
 
@@ -26,6 +34,7 @@ class Settings:
     """What :func:`precall.evaluate` was asked for, checked and with names resolved."""
 
     estimators: Sequence[Estimator]
+    headline: Sequence[str]  # which of its scores
     scores: Sequence[ScoreRequest]
     must_score: bool  # refuse too few samples for a score, rather than leave it out
     split: Split
@@ -44,6 +53,7 @@ class Settings:
         estimators: Sequence[str | Estimator] = tuple(NEIGHBOR_ESTIMATORS),
         scores: Sequence[str | Metric] | str | None = None,
         score_k: int | Sequence[int] | None = None,
+        headline: bool | None = None,
         split: bool | float | Split | Literal["auto"] | None = "auto",
         seed: int = 0,
         convention: str = "precall",
@@ -61,11 +71,13 @@ class Settings:
         if not isinstance(confidence, float) or not 0.5 <= confidence < 1:
             raise InputError(f"confidence must lie between 0.5 and 1; got {confidence!r}.")
         chosen = as_convention(convention)
+        names, scores = _as_headline(headline, scores, chosen)
         requests = as_score_requests(scores, score_k, chosen)
         if isinstance(split, str) and split == "auto":
             split = RepeatedHoldOut() if intervals else CrossFit(2)
         return cls(
             estimators=_as_estimators(estimators),
+            headline=names,
             scores=requests,
             must_score=scores is not None,
             split=as_split(split),
@@ -139,9 +151,35 @@ class Settings:
             folds = self.split.folds(*sets, self.seed)
             work += expected_work([*self.named_estimators(sets).values()], folds)
         n_samples = sum(map(len, sets))
+        work += _HEADLINE_PAIRS * n_samples**2 if self.headline else 0
         work += n_samples**2 if self.intervals and self.scores else 0
         work += of_scores / 2 if self.ceiling is not False else 0
         return work + (_CLUSTERING * n_samples if self.modes is not None else 0)
+
+
+def _as_headline(
+    headline: bool | None, scores: Sequence[str | Metric] | str | None, convention: Convention
+) -> tuple[Sequence[str], Sequence[str | Metric] | str | None]:
+    """Say which scores of the headline are wanted, and which others."""
+    if headline is not None and not isinstance(headline, bool):
+        raise InputError(f"headline must be True, False or None; got {headline!r}.")
+    is_preset = convention.name != "precall"
+    if headline and is_preset:
+        raise InputError(
+            f"headline=True cannot be combined with convention={convention.name!r}, which has no "
+            "such scores; evaluate with convention='precall'."
+        )
+    is_list = isinstance(scores, Sequence) and not isinstance(scores, str)
+    if is_preset or (headline is False and not is_list):
+        return (), scores
+    if not isinstance(scores, Sequence) or isinstance(scores, str):
+        return tuple(HEADLINE), scores
+    named = [score for score in scores if isinstance(score, str) and score in HEADLINE]
+    if headline is False and named:
+        raise InputError(f"headline=False cannot be combined with the score {named[0]!r}.")
+    if len(set(named)) < len(named):
+        raise InputError(f"scores names {named[0]!r} twice.")
+    return tuple(HEADLINE) if headline else named, [s for s in scores if s not in named]
 
 
 def _as_estimators(estimators: Sequence[str | Estimator]) -> list[Estimator]:

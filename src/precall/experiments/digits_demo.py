@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.curves.summaries import CURVE_SUMMARIES
 from precall.errors import PrecallWarning
 from precall.evaluation.compare import compare
 from precall.results.comparison import Comparison
 from precall.results.evaluation import Evaluation
-from precall.results.tables import Table
+from precall.results.tables import Table, score_value, significant
 from precall.runtime.output_files import replacing
+from precall.scores import HEADLINE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 Images = NDArray[np.float32]  # (n, 64): 8 × 8 pixels from 0 to 16
 
 _CURVE = "coverage"  # recommended by Sykes et al. 2024 §6
-_SUMMARIES = [
-    CURVE_SUMMARIES[key] for key in ("f_1_8", "f_8", "median_precision", "median_recall", "area")
-]
 _SIDE = 8
 
 
@@ -49,12 +46,16 @@ class Demo:
         return next(iter(self.results.values())).protocol.n
 
     def __str__(self) -> str:
-        rows = [
-            [name, *(f"{summary.of(result.curves[_CURVE]):.3f}" for summary in _SUMMARIES)]
-            for name, result in self.results.items()
-        ]
-        headings = ["generator", *(summary.heading for summary in _SUMMARIES)]
-        return Table(f"{_CURVE} curves", headings, rows).to_text()
+        rows = []
+        for name, result in self.results.items():
+            scores = [
+                score_value(result.scores[score], significant, with_interval=True)
+                for score in HEADLINE
+            ]
+            moved = "" if result.best_curve is None else f"{result.best_curve.total_variation:.3f}"
+            rows.append([name, *scores, moved])
+        headings = [name.replace("_", "\n", 1).replace("_", " ") for name in HEADLINE]
+        return Table("Headline", ["generator", *headings, "total\nvariation"], rows).to_text()
 
 
 def digit_generators(seed: int = 0) -> tuple[Images, dict[str, Images]]:

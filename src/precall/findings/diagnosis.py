@@ -1,77 +1,80 @@
-"""What is wrong with a model, in words."""
+"""What is wrong with a model, in words, each of which stands for a number.
 
-from collections.abc import Sequence
+What is said to be outside of a support, and which modes are said to be dropped or invented, has
+passed a test; everything else is an estimate, and is called by its name.
+"""
 
-from precall.curves.pr_curve import PRCurve, PrecisionRecall
+from collections.abc import Mapping, Sequence
+
+from precall.curves.pr_curve import PRCurve
 from precall.findings.modes import Mode
+from precall.findings.reasons import Reason, Reasons
 from precall.findings.samples import Extreme, Extremes
+from precall.scores import Score
 
-_CLEAR = 0.02  # share of mass below which nothing is said to be missing
-_WIDE = 0.1
-_HIGH, _LOW = 0.9, 0.8  # precision and recall
-_WEIGHT = 8.0  # of F_8 and F_{1/8}
-_TINY = 1e-12
+_HIGH, _LOW = 0.9, 0.8  # support precision and recall at ½
+_CLEAR = 0.05  # total variation
 _MOST_MODES = 8
 _MOST_ROWS = 5
+_MOST_REASONS = 3
 
 
 def diagnose(
+    scores: Mapping[str, Score],
+    reasons: Reasons,
     curve: PRCurve | None,
-    halves: Sequence[float | None],
     modes: Sequence[Mode],
     extremes: Extremes,
-    sizes: tuple[int, int],
 ) -> list[str]:
-    """Return sentences: what is invented, what is dropped, what is re-weighted, and which modes.
+    """Return sentences: what is outside of which support, what is too rare, and which modes are.
 
-    Read off the best curve at F_{1/8}, F_8, whose intervals have half the widths ``halves``, and
-    the PR median (Sykes et al. 2024 §5.1): never at the extremes α_∞ and β_0, which a single
-    outlier can move to 1; see :func:`corner`.
+    Parameters
+    ----------
+    scores
+        Of which those of the headline are put in words.
+    curve
+        The best curve, for its total variation.
     """
-    if curve is None:
-        return ["A diagnosis needs curves, and a split to judge them by.", *_modes(modes)]
-    precision, recall = corner(curve)
-    sentences = [
-        _overall(precision, recall, curve.f_score(1)),
-        _mass("generated is unlike anything real", 1 - precision, halves[0]),
-        _mass("real is never generated", 1 - recall, halves[1]),
-        _reweighting(curve, precision, recall),
+    precision, missing = scores.get("support_precision"), scores.get("support_recall")
+    at_half = scores.get("recall_at_half")
+    sentences = []
+    if precision is not None and at_half is not None:
+        sentences.append(_overall(precision.value, at_half.value, curve))
+    elif curve is not None:
+        sentences.append("Without the headline nothing is said about supports.")
+    else:
+        sentences.append("A diagnosis needs the headline, or curves and a split to judge them by.")
+    if precision is not None:
+        sentences.append(_support("generated", "real", precision, reasons.generated))
+    if missing is not None:
+        sentences.append(_support("real", "generated", missing, reasons.real))
+    if at_half is not None:
+        sentences.append(
+            f"Recall at ½ is {_with_spread(at_half)}: the share of real that is generated at least "
+            "half as often as it should be, what is rarer counted in proportion."
+        )
+    if curve is not None:
+        sentences.append(_reweighting(curve))
+    return [
+        *sentences,
         *_modes(modes),
         *_rows("least realistic generated", extremes.worst_generated),
         *_rows("least covered real", extremes.least_covered_real),
     ]
-    if max(half or 0.0 for half in halves) > _WIDE:
-        known = f"{sizes[0]} real and {sizes[1]} generated samples"
-        sentences.append(f"With {known} all of this is uncertain; take more.")
-    return sentences
 
 
-def corner(curve: PRCurve) -> PrecisionRecall:
-    """Return the corner of the rectangle that has the curve's F_{1/8} and F_8.
-
-    Where modes are only dropped or invented the curve is that rectangle, and these are the shares
-    of mass that are not. F-scores alone mix the two: F_{1/8} of a perfectly precise model that
-    covers a quarter is .956.
-    """
-    b2 = _WEIGHT**-2
-    u, v = ((1 + b2) / max(curve.f_score(b), _TINY) for b in (1 / _WEIGHT, _WEIGHT))
-    # u = 1/precision + b²/recall and v = b²/precision + 1/recall
-    inverses = (u - b2 * v) / (1 - b2**2), (v - b2 * u) / (1 - b2**2)
-    return PrecisionRecall(*(1 / max(inverse, 1.0) for inverse in inverses))
-
-
-def _overall(precision: float, recall: float, overlap: float) -> str:
+def _overall(precision: float, recall: float, curve: PRCurve | None) -> str:
     """The quadrant of the tutorial."""
     if min(precision, recall) >= _HIGH:
-        if overlap >= _HIGH:
+        if curve is None or curve.f_score(1) >= _HIGH:
             return "The two distributions are hard to tell apart."
         return (
-            "High precision and recall, but in the wrong proportions: some is over-produced, some "
-            "under-produced."
+            "High support precision and recall at ½, but in the wrong proportions: some is "
+            "over-produced, some under-produced."
         )
-    words = f"{_word(precision).capitalize()} precision, {_word(recall)} recall"
+    words = f"{_word(precision).capitalize()} support precision, {_word(recall)} recall at ½"
     invented = "much is unrealistic" if precision < _LOW else "some of it is unrealistic"
-    missing = f"{'part' if recall < _LOW else 'a little'} of the data is missing"
+    missing = f"{'part' if recall < _LOW else 'a little'} of the data is missing or too rare"
     if precision >= _HIGH:
         return f"{words}: realistic, but {missing}."
     if recall >= _HIGH:
@@ -83,22 +86,40 @@ def _word(share: float) -> str:
     return "high" if share >= _HIGH else "low" if share < _LOW else "fair"
 
 
-def _mass(what: str, share: float, half: float | None) -> str:
-    spread = "" if half is None else f" ± {100 * half:.1f}"
-    if share < max(_CLEAR, half or 0.0):
-        return f"No clear sign that part of {what} ({100 * share:.1f}{spread} %)."
-    return f"About {100 * share:.1f}{spread} % of {what}."
+def _support(whose: str, other: str, score: Score, reasons: Sequence[Reason]) -> str:
+    """What is outside of a support, as far as that is certain."""
+    name = "precision" if other == "real" else "recall"
+    known = f"support {name} {_with_spread(score)}"
+    if not score.surely_outside:
+        return f"No clear sign that {whose} leaves the support of {other} ({known})."
+    least = f"{100 * score.surely_outside:.1f} %"
+    listed = "; ".join(
+        f"{reason.text} ({100 * reason.share:.1f} %: {_listed(reason.rows)})"
+        for reason in reasons[:_MOST_REASONS]
+    )
+    return f"At least {least} of {whose} is outside of the support of {other} ({known}): {listed}."
 
 
-def _reweighting(curve: PRCurve, precision: float, recall: float) -> str:
-    """What total variation is left after dropped and invented mass."""
-    median = curve.median()
-    moved = curve.total_variation - max(1 - precision, 1 - recall)
-    if moved < 0.05:
-        return "Little is re-weighted beyond that."
+def _listed(rows: Sequence[int]) -> str:
+    shown = ", ".join(map(str, rows[:_MOST_ROWS]))
+    return f"row{'s' * (len(rows) > 1)} {shown}{', …' * (len(rows) > _MOST_ROWS)}"
+
+
+def _with_spread(score: Score) -> str:
+    if score.interval is None:
+        return f"{score.value:.3f}"
+    low, high = score.interval
+    return f"{score.value:.3f}, interval {low:.3f} – {high:.3f}"
+
+
+def _reweighting(curve: PRCurve) -> str:
+    """Mass that is elsewhere or in the wrong proportion."""
+    moved = curve.total_variation
+    if moved < _CLEAR:
+        return f"Little is re-weighted: the best curve's total variation is {moved:.2f}."
     return (
-        f"Beyond that about {100 * moved:.0f} % of the mass is in the wrong proportion (PR median: "
-        f"precision {median.precision:.2f}, recall {median.recall:.2f})."
+        f"About {100 * moved:.0f} % of the mass is re-weighted, missing mass included: the best "
+        "curve's total variation."
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.errors import InputError, check_integer
+from precall.headline.support import Support
 from precall.neighbors.statistics import NearestOther, SideStatistics
 from precall.runtime.output_files import check_target, replacing
 from precall.runtime.refusals import needed
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 Column = NDArray[Any]
 
+OUTSIDE = "outside_support"
 _INSTALL = "'precall[tables]'"
 
 
@@ -31,6 +33,7 @@ class Extreme:
     row: int
     value: float  # realism of a generated sample, relative distance of a real one
     nearest: int  # row of the nearest sample of the other class
+    reason: str = ""  # why it is outside of the other's support; empty if it is not
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,9 @@ class Samples:
 
     Columns of both tables: ``likelihood_ratio_NAME``, p/q as each curve's evidence has it (NaN
     where the split did not evaluate the sample); for each score that is a share whether the sample
-    is inside, under the score's name; the nearest sample of the other class and the distance to it.
+    is inside, under the score's name; ``outside_support``, why it is outside of the support of the
+    other class, by any test of the headline, empty where it is not; the nearest sample of the other
+    class and the distance to it.
     Of generated: ``realism``, ``authentic``, ``real_balls_kK``, the real k-balls around the sample.
     Of real: ``generated_in_ball_kK``, how often it is covered, and ``relative_distance``, that to
     the nearest generated in units of its own ball at the smallest k that was asked for: above 1 it
@@ -105,8 +110,15 @@ class Samples:
         pair: SamplePair,
         requests: Sequence[ScoreRequest],
         realism_k: int,
+        supports: tuple[Support, Support] | None = None,
     ) -> Self:
-        """Lay out what is known of every sample; likelihood ratios are of each curve."""
+        """Lay out what is known of every sample; likelihood ratios are of each curve.
+
+        Parameters
+        ----------
+        supports
+            That real samples are asked about, and that generated ones are.
+        """
         real: dict[str, Column] = {"index": np.arange(len(pair.sets[0]))}
         generated: dict[str, Column] = {"index": np.arange(len(pair.sets[1]))}
         if pair.statistics is not None:
@@ -123,6 +135,9 @@ class Samples:
                 if (inside := request.metric.inside) is not None:
                     flags = request.inside(pair)
                     (real if inside.role == "real" else generated)[request.name] = flags
+        if supports is not None:
+            real |= _of_support("support_recall", supports[0])
+            generated |= _of_support("support_precision", supports[1])
         for name, (of_real, of_generated) in likelihood_ratios.items():
             real[f"likelihood_ratio_{name}"] = of_real
             generated[f"likelihood_ratio_{name}"] = of_generated
@@ -173,7 +188,8 @@ def _extreme(table: SampleTable, by: str, n: int, *, largest: bool) -> SampleTab
 
 
 def _in_short(table: SampleTable, value: str, nearest: str) -> tuple[Extreme, ...]:
-    columns = (table[name].tolist() for name in ("index", value, nearest))
+    named = ["index", value, nearest, *(name for name in (OUTSIDE,) if name in table.columns)]
+    columns = (table[name].tolist() for name in named)
     return tuple(Extreme(*row) for row in zip(*columns, strict=True))
 
 
@@ -194,6 +210,12 @@ def _asked_for(requests: Sequence[ScoreRequest], real: SideStatistics) -> list[i
     plans = [plan for request in requests if (plan := request.needs)]
     ks = frozenset[int]().union(*(plan.every_k for plan in plans))
     return sorted(ks & real.holds.keys()) or [1]
+
+
+def _of_support(name: str, support: Support) -> dict[str, Column]:
+    """Whether each sample is inside by the test that most fail, and why not by any."""
+    test = support.deciding()
+    return {name: test.of_queries <= test.threshold, OUTSIDE: np.array(support.reasons(), str)}
 
 
 def _of_real(side: SideStatistics, nearest: NearestOther, ks: Sequence[int]) -> dict[str, Column]:

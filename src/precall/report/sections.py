@@ -7,9 +7,8 @@ A section is a function from what the page is about to what the fragment of its 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
-from precall.findings.diagnosis import corner
 from precall.report import tables
 from precall.report.protocol_tables import protocol_tables
 from precall.report.protocols import protocol_differences
@@ -17,16 +16,35 @@ from precall.report.thumbnails import Thumbnails, as_thumbnails
 from precall.report.words import in_words, sentence_in_words
 from precall.results.comparison import Comparison, Difference
 from precall.results.evaluation import Evaluation
-from precall.results.tables import percent
-from precall.scores import METRICS
+from precall.results.tables import decimals, half_width, percent
+from precall.scores import HEADLINE, METRICS, Score
 
 About = TypeVar("About")
 Shown = Mapping[str, Any] | None
 Section = Callable[[About], Shown]
 
+_FAMILIAR = ("precision", "recall", "density", "coverage")
 _SAMPLES_SHOWN = 12
 _PICTURES_OF_A_MODE = 5
 _ROWS_SHOWN = 12  # of a table below a chart, before it is folded
+
+
+class Tile(NamedTuple):
+    """A number to look at."""
+
+    name: str
+    value: str
+    spread: str  # half of its interval
+    meaning: str
+
+
+def _spread(score: Score, factor: float) -> str:
+    half = half_width(score)
+    return "" if half is None else f"± {factor * half:.{1 if factor > 1 else 3}f}"
+
+
+def _at_its_k(name: str, score: Score) -> str:
+    return in_words(name if score.k is None else f"{name.removesuffix(f'_k{score.k}')}_k{score.k}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,14 +61,22 @@ class Model:
         """Return a picture of a sample for the ``src`` of an image, if there is one."""
         return self.pictures[role].data_uri(row) if role in self.pictures else None
 
-    def headline(self) -> list[tuple[str, str, str]]:
-        """Return the two numbers to look at first, by name, each with half of its interval."""
-        if self.result.best_curve is None:
-            return []
-        halves = self.result.half_widths()
-        spreads = ["" if half is None else f"± {100 * half:.1f}" for half in halves]
-        values = map(percent, corner(self.result.best_curve))
-        return list(zip(("precision", "recall"), values, spreads, strict=True))
+    def headline(self) -> list[Tile]:
+        """Return the numbers to look at first."""
+        scores = self.result.scores
+        return [
+            Tile(in_words(name), percent(scores[name].value), _spread(scores[name], 100), meaning)
+            for name, meaning in HEADLINE.items()
+            if name in scores
+        ]
+
+    def familiar(self) -> list[Tile]:
+        """Return the scores that papers compare, each at its k."""
+        return [
+            Tile(_at_its_k(name, score), decimals(score.value), _spread(score, 1), "")
+            for name, score in self.result.scores.items()
+            if name.removesuffix(f"_k{score.k}") in _FAMILIAR
+        ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,15 +147,16 @@ def scores(subject: Subject) -> Shown:
     if not found:
         return None
     names = dict.fromkeys(name.removesuffix(f"_k{score.k}") for name, score in found)
+    sentences = HEADLINE | {name: metric.sentence for name, metric in METRICS.items()}
     return {
         "has_chart": not all(math.isnan(score.value) for _, score in found),
         "has_intervals": any(score.interval for _, score in found),
         "table": tables.score_table_in_words(subject.results),
         "most_rows": _ROWS_SHOWN,
         "meanings": {
-            in_words(name): sentence_in_words(METRICS[name].sentence)
+            in_words(name): sentence_in_words(sentences[name])
             for name in names
-            if name in METRICS
+            if name in sentences
         },
     }
 

@@ -6,6 +6,7 @@ from precall.curves.summaries import CURVE_SUMMARIES
 
 _PROPER = {
     "f_score": "F-score",
+    "recall_at_half": "recall at ½",
     "alpha_precision": "α-precision",
     "beta_recall": "β-recall",
     "frechet_distance": "Fréchet distance",

@@ -1,7 +1,7 @@
 """What an evaluation found and how it was done: frozen, readable, JSON both ways."""
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
@@ -10,6 +10,7 @@ from precall.curves.pr_curve import PRCurve
 from precall.data.labels import ClassShare
 from precall.findings.diagnosis import diagnose
 from precall.findings.modes import Mode
+from precall.findings.reasons import Reasons
 from precall.findings.samples import Extremes, Samples
 from precall.results import json_document
 from precall.results.page_writer import page_writer
@@ -17,6 +18,7 @@ from precall.results.tables import best_of_several, printed_tables
 from precall.scores import Score
 from precall.uncertainty.bands import CurveBand
 from precall.uncertainty.intervals import Replicates
+from precall.uncertainty.resampling import Resampled
 from precall.uncertainty.two_sample import TwoSampleTest
 
 if TYPE_CHECKING:
@@ -87,6 +89,8 @@ class Evaluation:
         With intervals, after repeated splits: how uncertain each curve is.
     extremes
         The least realistic generated and the least covered real samples.
+    reasons
+        Why samples are outside of the support of the other class, where the headline was asked for.
     replicates
         With intervals: scores of random blocks of the samples, which comparisons are made from; not
         part of the JSON document.
@@ -106,7 +110,8 @@ class Evaluation:
     confidence: float | None = None
     modes: tuple[Mode, ...] = ()
     extremes: Extremes = field(default_factory=Extremes)
-    replicates: Mapping[str, Replicates] = field(default_factory=dict)
+    reasons: Reasons = field(default_factory=Reasons)
+    replicates: Mapping[str, Replicates | Resampled] = field(default_factory=dict)
     samples: Samples | None = None
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
@@ -152,16 +157,7 @@ class Evaluation:
 
     def diagnosis(self) -> list[str]:
         """Say in words what is invented, dropped and re-weighted, and which modes are."""
-        sizes = self.protocol.n, self.protocol.m
-        return diagnose(self.best_curve, self.half_widths(), self.modes, self.extremes, sizes)
-
-    def half_widths(self) -> Sequence[float | None]:
-        """Half the intervals of F_{1/8} and F_8, of the tightest curve: the best is mostly that."""
-        if not self.bands:
-            return None, None
-        tightest = min(self.bands, key=lambda name: self.curves[name].area)
-        ends = (self.bands[tightest].summaries[key] for key in ("f_1_8", "f_8"))
-        return [(high - low) / 2 for low, high in ends]
+        return diagnose(self.scores, self.reasons, self.best_curve, self.modes, self.extremes)
 
     def _title(self) -> str:
         p = self.protocol

@@ -27,7 +27,7 @@ from precall.uncertainty.bands import CurveBand
 if TYPE_CHECKING:
     from precall.results.evaluation import Evaluation
 
-_FORMAT_VERSION = 4
+_FORMAT_VERSION = 5
 _MOST_SAMPLES = 10**12
 _DAMAGED = ArithmeticError, RecursionError, TypeError, ValueError
 _annotations = cache(get_type_hints)
@@ -93,6 +93,7 @@ def evaluation_entry(result: "Evaluation") -> dict[str, Any]:
         "confidence": result.confidence,
         "modes": [asdict(mode) for mode in result.modes],
         "extremes": asdict(result.extremes),
+        "reasons": asdict(result.reasons),
         "warnings": list(result.warnings),
         "scores": {name: asdict(score) for name, score in result.scores.items()},
         "curves": {name: how[name] | _curve_entry(c) for name, c in result.curves.items()},
@@ -119,6 +120,8 @@ def check_evaluation(result: "Evaluation") -> None:
         shares = mode.real_mass, mode.generated_mass, *mode.real_interval, *mode.generated_interval
         if not all(0 <= share <= 1 for share in (*shares, mode.p_value)):
             raise EntryError("shares of a mode must lie between 0 and 1")
+    real += [row for reason in result.reasons.real for row in reason.rows]
+    generated += [row for reason in result.reasons.generated for row in reason.rows]
     for rows, n in ((real, result.protocol.n), (generated, result.protocol.m)):
         if not all(0 <= row < n for row in rows):
             raise EntryError("a row of a sample is out of range")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Number = Callable[[float], str]
 
-significant: Number = "{:.4g}".format  # wherever the point is
+significant: Number = "{:z.4g}".format  # wherever the point is
 F_SCORES = CURVE_SUMMARIES["f_1_8"], CURVE_SUMMARIES["f_8"]  # precision and recall in short
 _CLASSES_SIDE_BY_SIDE = 10
 
@@ -44,7 +44,7 @@ class Table:
 
 def decimals(value: float) -> str:
     """Write three decimals, or four digits of a large number."""
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:.4g}"
+    return f"{value:z.3f}" if abs(value) < 10 else f"{value:.4g}"
 
 
 def percent(share: float | None) -> str:
@@ -54,7 +54,7 @@ def percent(share: float | None) -> str:
 
 def interval(ends: tuple[float, float] | None, *, in_percent: bool = False) -> str:
     """Write both ends of an interval, if there is one."""
-    number = (lambda end: f"{100 * end:.1f}") if in_percent else (lambda end: f"{end:.3f}")
+    number = (lambda end: f"{100 * end:z.1f}") if in_percent else (lambda end: f"{end:z.3f}")
     return " – ".join(map(number, ends or ()))
 
 
@@ -116,6 +116,8 @@ def scores_by_name(scores: Mapping[str, Score]) -> dict[str, dict[int | None, Sc
 def printed_tables(result: "Evaluation") -> list[Table]:
     """Return all that is printed of a result."""
     tables = []
+    if result.scores:
+        tables.append(_printed_scores(result.scores))
     if result.curves:
         tables.append(_curve_table(result))
     if result.bands:
@@ -123,8 +125,6 @@ def printed_tables(result: "Evaluation") -> list[Table]:
     if result.tests:
         rows = [[name, f"{t.accuracy:.4g}", f"{t.p_value:.2g}"] for name, t in result.tests.items()]
         tables.append(Table("Tests", ["test for P = Q", "accuracy", "p-value"], rows))
-    if result.scores:
-        tables.append(_printed_scores(result.scores))
     classes = class_table(result)
     for start in range(0, len(classes.rows), _CLASSES_SIDE_BY_SIDE):
         columns = zip(classes.headings, *classes.rows[start:][:_CLASSES_SIDE_BY_SIDE], strict=True)
