@@ -18,6 +18,7 @@ from precall.evaluation.evidence_pool import (
     pool_evidence,
 )
 from precall.neighbors.sweeps import Sweeps, open_sweeps
+from precall.runtime.threads import single_threaded_libraries
 from precall.uncertainty.two_sample import TwoSampleTest, accuracy, binomial_test
 
 
@@ -63,7 +64,10 @@ def two_sample_test(
         check_integer("threads", threads, 1)
     sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
     check_same_features(*sets)
-    with open_sweeps(engine, threads=threads, progress=progress) as sweeps:
+    with (
+        open_sweeps(engine, threads=threads, progress=progress) as sweeps,
+        single_threaded_libraries(),  # asked for once, not by every classifier
+    ):
         if chosen.is_single:
             with sweeps.placed(*sets):
                 return binomial_test(_judge(sweeps, sets, settled, chosen, seed), seed)

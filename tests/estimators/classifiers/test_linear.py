@@ -112,3 +112,24 @@ def test_a_feature_constant_in_each_class_separates(classifier, low, high):
     found = classifier().fit(rows, is_real).decision_function(fresh)
     assert np.isfinite(found).all()
     assert ((found > 0) == is_real).all()
+
+
+def test_few_samples_start_no_threads(monkeypatch):
+    """Permutation tests fit hundreds of times: threads took five times as long as the work."""
+    alone = LinearEnsemble().fit(*two_gaussians(300, 8, 0.5))
+    monkeypatch.setattr(
+        "precall.runtime.threads.ThreadPoolExecutor", lambda _: pytest.fail("started threads")
+    )
+    rows, is_real = two_gaussians(300, 8, 0.5)
+    several = LinearEnsemble(threads=2).fit(rows, is_real)
+    assert several.decision_function(rows).tolist() == alone.decision_function(rows).tolist()
+
+
+def test_many_features_are_trained_in_parts(monkeypatch):
+    """Members that try weight decays give the same numbers all at once and one by one."""
+    rows, is_real = two_gaussians(100, 12, 1.0)
+    whole = LinearEnsemble().fit(rows, is_real)
+    monkeypatch.setattr("precall.estimators.classifiers.linear._SMALL_GRAM", 0)
+    parts = LinearEnsemble().fit(rows, is_real)
+    assert parts.choice == whole.choice
+    np.testing.assert_allclose(parts.decision_function(rows), whole.decision_function(rows))

@@ -5,8 +5,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import precall
+from precall.curves.error_rates import ErrorRates, Evidence
 from precall.estimators.classifiers import log_odds
-from precall.estimators.classifiers.scales import calibration
+from precall.estimators.classifiers.scales import calibration, mean_risk
 
 ROWS = np.arange(6.0).reshape(3, 2)
 
@@ -92,3 +93,16 @@ def test_calibration_never_reverses():
     assert slope > 0
     chance = 1 / (1 + np.exp(-(slope * scores + offset).mean()))
     assert chance == pytest.approx(is_real.mean(), abs=0.01)
+
+
+def test_risk_is_that_of_every_cut():
+    """Against the error rates of the same scores as evidence; ties are cut together."""
+    rng = np.random.default_rng(0)
+    for spread in (0.0, 2.0, 50.0):
+        scores = np.round(spread * rng.normal(size=40)) / 7
+        is_real = rng.random(40) < 0.4
+        scaled = scores / (abs(scores).max() or 1.0)
+        evidence = Evidence(np.exp(scaled), np.exp(-scaled), is_real)
+        assert mean_risk(scores, is_real) == pytest.approx(ErrorRates.of(evidence).mean_risk)
+    beyond = np.array([-np.inf, -np.inf, 0.0, np.inf, np.inf])
+    assert mean_risk(beyond, np.array([False, False, True, True, True])) == 0.0

@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 
 _DECAYS = tuple(float(decay) for decay in np.geomspace(1e-4, 1e2, 7))
 _PLAIN_DECAY = 1.0
+_SMALL_GRAM = 2**16  # numbers: of larger ones the factors of few members fill the memory
+_WORTH_THREADS = 2**22  # products of numbers; with fewer, starting threads takes longer
 
 
 @dataclass(slots=True, eq=False)
@@ -55,7 +57,8 @@ class LinearEnsemble:
             self._enter = _entering(rows, is_real)
             parts = _deal(is_real, self.n_members, self.seed)
             spaced = [self._enter(rows[part]) for part in parts]
-            grams = in_threads(lambda part: part.T @ part, spaced, self.threads)
+            threads = self._threads_for(len(rows) * spaced[0].shape[1] ** 2)
+            grams = in_threads(lambda part: part.T @ part, spaced, threads)
             truths = [is_real[part] for part in parts]
             blocks = list(map(_Block, spaced, truths, grams))
             decay, weights = self._choose_decay(blocks)
@@ -84,7 +87,11 @@ class LinearEnsemble:
             plain = min(self.decays, key=lambda decay: abs(math.log(decay / _PLAIN_DECAY)))
             return plain, np.zeros((blocks[0].rows.shape[1], 0))
         choosing = blocks[: self.n_choosing]
-        weights = [self._train(blocks, [(j, t) for t in self.decays]) for j in range(len(choosing))]
+        members = [(j, decay) for j in range(len(choosing)) for decay in self.decays]
+        at_once = len(members) if blocks[0].gram.size <= _SMALL_GRAM else len(self.decays)
+        starts = range(0, len(members), at_once)
+        trained = [self._train(blocks, members[i : i + at_once]) for i in starts]
+        weights = np.split(np.concatenate(trained, axis=1), len(choosing), axis=1)
         scores = np.concatenate([b.score(w) for b, w in zip(choosing, weights, strict=True)])
         truth = np.concatenate([block.is_real for block in choosing])
         risks = [mean_risk(column, truth) for column in scores.T]
@@ -108,8 +115,11 @@ class LinearEnsemble:
         def factor(t: int) -> Any:
             """Cholesky factor of the bound on the Hessian, XᵀX/4n and the decay."""
             bound = (gram - leave_out * blocks[own[t]].gram) / (4 * n[t])
-            bound[np.diag_indices_from(bound)] += penalties[:, t]
-            return scipy.linalg.cho_factor(bound, lower=True, overwrite_a=True)
+            bound.flat[:: len(bound) + 1] += penalties[:, t]
+            found, info = scipy.linalg.lapack.dpotrf(bound, lower=1, clean=0, overwrite_a=1)
+            if info:
+                raise np.linalg.LinAlgError(f"the bound on the Hessian is singular ({info}).")
+            return found
 
         def gradient(i: int) -> Floats:
             residual = scipy.special.expit(blocks[i].rows @ weights)
@@ -117,13 +127,17 @@ class LinearEnsemble:
             residual[:, leave_out & (own == i)] = 0.0
             return np.asarray(blocks[i].rows.T @ residual)
 
-        factors = in_threads(factor, range(len(members)), self.threads)
+        factors = in_threads(factor, range(len(members)), self._threads_for(gram.size * len(gram)))
+        threads = self._threads_for(int(sizes.sum()) * weights.size)
         for _ in range(self.n_steps):
-            parts = in_threads(gradient, range(len(blocks)), self.threads)
+            parts = in_threads(gradient, range(len(blocks)), threads)
             slope = penalties * weights + np.sum(parts, axis=0) / n
             for t in range(len(members)):
-                weights[:, t] -= scipy.linalg.cho_solve(factors[t], slope[:, t])
+                weights[:, t] -= scipy.linalg.lapack.dpotrs(factors[t], slope[:, t], lower=1)[0]
         return weights
+
+    def _threads_for(self, work: int) -> int:
+        return self.threads if work >= _WORTH_THREADS else 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from precall.curves.error_rates import ErrorRates, Evidence
+from precall.curves.error_rates import ErrorRates
 from precall.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -131,11 +131,15 @@ def calibration(scores: Floats, is_real: NDArray[np.bool_]) -> tuple[float, floa
 
 def mean_risk(scores: Floats, is_real: NDArray[np.bool_]) -> float:
     """Risk averaged over λ of the classifiers that cut ``scores`` somewhere."""
-    centered = scores - np.median(scores)
-    spread = float(np.abs(centered).max())
-    scaled = centered * (20 / spread) if spread > 0 else centered  # expit keeps the order
-    evidence = Evidence(scipy.special.expit(scaled), scipy.special.expit(-scaled), is_real)
-    return ErrorRates.of(evidence).mean_risk
+    order = np.argsort(-scores)
+    ordered = scores[order]
+    last = np.append(ordered[1:] != ordered[:-1], True)  # of those that score alike
+    called_real = np.append(0, np.cumsum(is_real[order])[last])
+    generated_called_real = np.append(0, np.cumsum(~is_real[order])[last])
+    n_real, n_generated = int(called_real[-1]), int(generated_called_real[-1])
+    gamma = np.full(len(called_real), np.nan)
+    errors = n_real - called_real, generated_called_real
+    return ErrorRates(*errors, gamma, n_real, n_generated).mean_risk
 
 
 def _is_reversed(classifier: Any) -> bool:
