@@ -300,3 +300,26 @@ def test_every_score_is_explained(result):
     page = render_page({"model": result})
     for name in result.scores:
         assert f"<dt>{in_words(name)}</dt><dd>{METRICS[name].sentence}</dd>" in page
+
+
+def test_pictures_that_cannot_be_read_are_counted(result, tmp_path):
+    from PIL import Image
+
+    shown = {sample.row for sample in result.extremes.worst_generated[:12]}
+    shown |= {row for mode in result.modes for row in mode.nearest_generated[:5]}
+    shown |= {sample.nearest for sample in result.extremes.least_covered_real[:12]}
+    for row in range(len(GENERATED)):
+        Image.new("L", (4, 4)).save(tmp_path / f"{row:03}.png")
+    broken = result.extremes.worst_generated[1].row
+    (tmp_path / f"{broken:03}.png").write_bytes(b"not a picture")
+    text = f"1 of {len(shown)} pictures cannot be read: {tmp_path / f'{broken:03}.png'}."
+    with pytest.warns(precall.PrecallWarning, match=f"^{re.escape(text)}$"):
+        page = render_page({"model": result}, images_generated={"model": tmp_path})
+    assert text in "".join(Elements(page).text)
+    shown_by_two = {"a": result, "b": result}
+    with pytest.warns(precall.PrecallWarning) as caught:  # real ones of both models: one line
+        render_page(shown_by_two, images_generated={"a": tmp_path, "b": tmp_path})
+    assert [str(warning.message) for warning in caught] == [text]
+    (tmp_path / f"{result.extremes.worst_generated[0].row:03}.png").write_bytes(b"")
+    with pytest.warns(precall.PrecallWarning, match=f"^2 of {len(shown)} pictures .*, the first "):
+        render_page({"model": result}, images_generated={"model": tmp_path})

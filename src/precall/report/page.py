@@ -1,10 +1,12 @@
 """One self-contained page about one result or several: no network, nothing to install."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from precall.errors import PrecallWarning
 from precall.report.charts import chart_data
 from precall.report.sections import SECTIONS, Subject, shown_by
 from precall.results.comparison import Difference
@@ -47,7 +49,7 @@ def render_page(
         undefined=StrictUndefined,
     )
     subject = Subject.of(results, differences, images_real, images_generated or {})
-    return environment.get_template("page.html").render(
+    page = environment.get_template("page.html").render(
         title=title or ("How the models fail" if subject.several else "How the model fails"),
         version=__version__,
         style=Markup(_asset("page.css")),  # noqa: S704 our own file
@@ -57,6 +59,9 @@ def render_page(
         sections=shown_by(SECTIONS, subject),
         data=chart_data(results),
     )
+    if text := subject.unreadable_pictures():
+        warnings.warn(text, PrecallWarning, stacklevel=2)
+    return page
 
 
 def _asset(name: str) -> str:

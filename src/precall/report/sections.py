@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 from precall.report import tables
 from precall.report.protocol_tables import protocol_tables
 from precall.report.protocols import protocol_differences
-from precall.report.thumbnails import Thumbnails, as_thumbnails
+from precall.report.thumbnails import Thumbnails, as_thumbnails, unreadable
 from precall.report.words import in_words, sentence_in_words
 from precall.results.comparison import Comparison, Difference
 from precall.results.evaluation import Evaluation
@@ -60,6 +60,10 @@ class Model:
     def picture(self, role: str, row: int) -> str | None:
         """Return a picture of a sample for the ``src`` of an image, if there is one."""
         return self.pictures[role].data_uri(row) if role in self.pictures else None
+
+    def unreadable_pictures(self) -> str:
+        """Say how many of the pictures shown so far cannot be read, if there are such."""
+        return unreadable(self.pictures.values())
 
     def headline(self) -> list[Tile]:
         """Return the numbers to look at first."""
@@ -111,6 +115,10 @@ class Subject:
     def several(self) -> bool:
         """Whether there is more than one model."""
         return len(self.models) > 1
+
+    def unreadable_pictures(self) -> str:
+        """Say how many pictures of all models cannot be read; each file counts once."""
+        return unreadable(side for model in self.models for side in model.pictures.values())
 
 
 def shown_by(sections: Iterable[Section[About]], about: About) -> dict[str, Mapping[str, Any]]:

@@ -3,8 +3,8 @@
 import base64
 import io
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,17 +28,29 @@ class Thumbnails:
     """Pictures of the samples of one side, by row."""
 
     pictures: Sequence[Path] | NDArray[Any]  # files, or pixels (n, height, width) and perhaps 3
+    asked: dict[object, bool] = field(default_factory=dict)  # pictures, and whether they were read
 
     def data_uri(self, row: int) -> str | None:
         """Return a small picture for the ``src`` of an image; ``None`` if it cannot be read."""
-        from PIL import Image
-
         picture = self.pictures[row]
         if isinstance(picture, Path):
-            return _read(picture) if picture.is_file() else None
-        if picture.dtype != np.uint8:
-            picture = np.round(255 * np.clip(np.nan_to_num(picture), 0, 1)).astype(np.uint8)
-        return _encoded(Image.fromarray(np.ascontiguousarray(picture)).convert("RGB"))
+            uri = _read(picture) if picture.is_file() else None
+        else:
+            uri = _of_pixels(picture)
+        self.asked[picture if isinstance(picture, Path) else row] = uri is not None
+        return uri
+
+
+def unreadable(sides: Iterable[Thumbnails]) -> str:
+    """Say how many of the pictures that were asked for cannot be read; nothing if all can."""
+    asked: dict[object, bool] = {}
+    for side in sides:
+        asked |= side.asked
+    unread = [picture for picture, was_read in asked.items() if not was_read]
+    if not unread:
+        return ""
+    which = f"{', the first ' if len(unread) > 1 else ': '}{unread[0]}"
+    return f"{len(unread)} of {len(asked)} pictures cannot be read{which}."
 
 
 def as_thumbnails(source: object, n: int, role: str) -> Thumbnails | None:
@@ -86,6 +98,14 @@ def _files(source: Path, n: int, role: str) -> Sequence[Path]:
             "list."
         )
     return paths
+
+
+def _of_pixels(picture: NDArray[Any]) -> str:
+    from PIL import Image
+
+    if picture.dtype != np.uint8:
+        picture = np.round(255 * np.clip(np.nan_to_num(picture), 0, 1)).astype(np.uint8)
+    return _encoded(Image.fromarray(np.ascontiguousarray(picture)).convert("RGB"))
 
 
 def _read(path: Path) -> str | None:
