@@ -391,6 +391,11 @@ def test_frechet(run, files):
             "real has 200, of which the split leaves 100.",
         ),
         (
+            ["--score-k", "3", "--score-k", "200", "--no-curves"],
+            "score_k=200 is too large for every score: score 'precision' at k=200 needs at least "
+            "201 samples; real has 200. Choose a smaller k.",
+        ),
+        (
             ["--split", "--folds", "3"],
             "only one of --split, --no-split, --folds and --coin-flip may be given.",
         ),

@@ -215,6 +215,9 @@ def test_a_page_is_a_file(run, sets):
         code, out, err = run(*command, "--html", "-")
         assert (code, out) == (2, "")
         assert err == f"precall: Invalid value for '--html': {message}\n"
+    code, out, err = run("report", "result.json", "--out", "-")
+    assert (code, out) == (2, "")
+    assert err == f"precall: Invalid value for '--out': {message}\n"
     assert not Path("-").exists()
 
 

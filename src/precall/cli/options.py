@@ -69,7 +69,7 @@ columns = click.option(
 )
 
 
-def _as_page(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
+def as_page(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
     """Refuse standard output, which is for text and JSON."""
     if path is not None and str(path) == "-":
         raise click.BadParameter("a page is only written to a file; name one, such as report.html.")
@@ -80,7 +80,7 @@ html = click.option(
     "--html",
     "html_path",
     type=PATH,
-    callback=_as_page,
+    callback=as_page,
     help="Write a page for the browser: one file, no network.",
 )
 

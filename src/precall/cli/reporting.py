@@ -15,7 +15,13 @@ from precall.runtime.output_files import check_target
 
 @click.command("report")
 @click.argument("results", nargs=-1, required=True, metavar="[NAME=]RESULT.json...")
-@click.option("--out", type=options.PATH, default=Path("report.html"), help="Page to write.")
+@click.option(
+    "--out",
+    type=options.PATH,
+    default=Path("report.html"),
+    callback=options.as_page,
+    help="Page to write.",
+)
 @click.option("--title", help="Heading of the page.")
 @options.images_real("the real samples")
 @click.option(

@@ -42,6 +42,7 @@ def evaluate_sets(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> 
     labels = Labels.of(*settings.labels, sets)
     held_out = _held_out(settings, sets[0])
     settings.check(sets)
+    settings.check_chosen_k(sets)
     subsets = {label: labels.select(label, sets) for label in labels.classes()}
     both_sided = {label: subset for label, subset in subsets.items() if subset is not None}
     for part in (sets, *both_sided.values()):

@@ -37,6 +37,7 @@ class Settings:
     headline: Sequence[str]  # which of its scores
     scores: Sequence[ScoreRequest]
     must_score: bool  # refuse too few samples for a score, rather than leave it out
+    chose_k: bool  # of the scores
     split: Split
     seed: int
     convention: Convention
@@ -80,6 +81,7 @@ class Settings:
             headline=names,
             scores=requests,
             must_score=scores is not None,
+            chose_k=score_k is not None,
             split=as_split(split),
             seed=int(seed),
             convention=chosen,
@@ -107,6 +109,15 @@ class Settings:
         for request in self.scores if self.must_score else ():
             if (shortage := request.shortage(sets)) is not None:
                 raise InputError(shortage)
+
+    def check_chosen_k(self, sets: Sets) -> None:
+        """Refuse a chosen k of the scores that the samples are too few for, whatever the score."""
+        for k in {request.k: None for request in self.scores if request.k} if self.chose_k else ():
+            shortages = [request.shortage(sets) for request in self.scores if request.k == k]
+            if all(shortages):
+                raise InputError(
+                    f"score_k={k} is too large for every score: {shortages[0]} Choose a smaller k."
+                )
 
     def caveats(self, sets: Sets) -> list[str]:
         """Say what about the samples makes a score doubtful."""

@@ -14,6 +14,7 @@ from precall.errors import InputError, check_integer
 from precall.headline.support import Support
 from precall.neighbors.statistics import NearestOther, SideStatistics
 from precall.runtime.output_files import check_target, replacing
+from precall.runtime.read_only import make_read_only
 from precall.runtime.refusals import needed
 from precall.scores import SamplePair, ScoreRequest
 
@@ -49,6 +50,9 @@ class SampleTable:
     """Columns of equal length, one row a sample; ``index`` is its row in the input."""
 
     columns: Mapping[str, Column]  # each (n,)
+
+    def __post_init__(self) -> None:
+        make_read_only(self)
 
     def __len__(self) -> int:
         return len(self.columns["index"])

@@ -12,6 +12,7 @@ from precall.results import json_document
 from precall.results.evaluation import Evaluation, axes_or_new
 from precall.results.page_writer import page_writer
 from precall.results.tables import F_SCORES, Table, score_value, significant, summary_value
+from precall.runtime.read_only import make_read_only
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,6 +40,9 @@ class Comparison:
 
     results: Mapping[str, Evaluation]  # by model
     differences: tuple[Difference, ...]
+
+    def __post_init__(self) -> None:
+        make_read_only(self)
 
     def ranking(self, score: str) -> list[str]:
         """Return the models, the highest score first; at equal scores in the order given."""

@@ -15,6 +15,7 @@ from precall.findings.samples import Extremes, Samples
 from precall.results import json_document
 from precall.results.page_writer import page_writer
 from precall.results.tables import best_of_several, printed_tables
+from precall.runtime.read_only import make_read_only
 from precall.scores import Score
 from precall.uncertainty.bands import CurveBand
 from precall.uncertainty.intervals import Replicates
@@ -45,6 +46,9 @@ class Protocol:
     fingerprints: Mapping[str, str]  # real, generated
     versions: Mapping[str, str]
     call: str  # the command or the Python call to repeat it with
+
+    def __post_init__(self) -> None:
+        make_read_only(self)
 
     def shown_k(self, curve: str) -> str:
         """Write the k of a curve, or those that cross-validation chose."""
@@ -113,6 +117,9 @@ class Evaluation:
     reasons: Reasons = field(default_factory=Reasons)
     replicates: Mapping[str, Replicates | Resampled] = field(default_factory=dict)
     samples: Samples | None = None
+
+    def __post_init__(self) -> None:
+        make_read_only(self)
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """Return the result as a JSON document, and write it to ``path`` if one is given."""

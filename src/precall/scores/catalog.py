@@ -4,6 +4,7 @@ Without a split, on all samples. r_k(x) is the k-NN radius of x among real, s_k(
 generated; definitions are in the table of docs/scores.md.
 """
 
+import copyreg
 import math
 from collections.abc import Callable
 from typing import Any
@@ -315,3 +316,17 @@ DEFAULT_SCORES = (
     "recall_cover",
 )
 DISTANCES = tuple(name for name, metric in METRICS.items() if metric.unit == "distance")
+
+
+def _by_name(name: str) -> Metric:
+    return METRICS[name]
+
+
+def _pickled(metric: Metric) -> Any:
+    """A score of this list goes by its name: functions that have none cannot be pickled."""
+    if METRICS.get(metric.name) is metric:
+        return _by_name, (metric.name,)
+    return object.__reduce_ex__(metric, 2)
+
+
+copyreg.pickle(Metric, _pickled)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from precall.runtime.read_only import make_read_only
+
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
@@ -31,3 +33,6 @@ class Score:
     epsilon: float | None = None  # of a support: share of its own class that a test leaves out
     surely_outside: float | None = None  # of a support: lower confidence bound of the share,
     surely_epsilon: float | None = None  # by tests that leave out at most this of its own class
+
+    def __post_init__(self) -> None:
+        make_read_only(self)

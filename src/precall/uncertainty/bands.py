@@ -13,6 +13,7 @@ from precall.curves.hull import lower_hull
 from precall.curves.pr_curve import PRCurve
 from precall.curves.summaries import SUMMARIES
 from precall.errors import InputError
+from precall.runtime.read_only import make_read_only
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +44,9 @@ class CurveBand:
     summaries: Mapping[str, tuple[float, float]]  # interval of each summary of the mean curve
     left_out: Mapping[str, Floats] = field(default_factory=dict, repr=False)
     # each (n_splits, n_groups): a summary without one group of evaluated samples; not in JSON
+
+    def __post_init__(self) -> None:
+        make_read_only(self)
 
     @classmethod
     def of(cls, evidence: Sequence[Evidence], confidence: float, seed: int) -> Self:
