@@ -12,7 +12,8 @@ from precall.report.words import difference_in_words, in_words
 from precall.results import tables
 from precall.results.comparison import Difference
 from precall.results.evaluation import Evaluation
-from precall.results.tables import Table, decimals, if_known, interval, percent, score_value
+from precall.results.number_tables import table_of_models
+from precall.results.tables import Table, interval, percent
 from precall.uncertainty.bands import CurveBand
 
 _TRADE_OFFS = (0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16, math.inf)
@@ -45,17 +46,7 @@ def score_table(results: Mapping[str, Evaluation]) -> Table:
         (result,) = results.values()
         named, confidence = result.scores.items(), result.confidence
         return tables.score_table(named, on_page=True, confidence=confidence)
-    rows = []
-    for name in dict.fromkeys(name for result in results.values() for name in result.scores):
-        scores = [result.scores.get(name) for result in results.values()]
-        values = [score_value(score, decimals, with_interval=True) for score in scores]
-        known = [score for score in scores if score is not None]
-        k = next((s.k for s in known if s.k is not None), None)
-        expected = next(
-            (s.expected_if_equal for s in known if s.expected_if_equal is not None), None
-        )
-        rows.append([name, if_known(k, str), *values, if_known(expected, decimals)])
-    return Table("Scores of every model", ["score", "k", *results, "if P = Q"], rows)
+    return table_of_models(results)
 
 
 def score_table_in_words(results: Mapping[str, Evaluation]) -> Table:

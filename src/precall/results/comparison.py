@@ -10,6 +10,7 @@ from precall.curves.pr_curve import PRCurve
 from precall.errors import InputError
 from precall.results import json_document
 from precall.results.evaluation import Evaluation, axes_or_new
+from precall.results.number_tables import table_of_models
 from precall.results.page_writer import page_writer
 from precall.results.tables import F_SCORES, Table, score_value, significant, summary_value
 from precall.runtime.read_only import make_read_only
@@ -91,7 +92,28 @@ class Comparison:
         p = next(iter(self.results.values())).protocol
         title = f"{len(self.results)} models against {p.n} real samples, {p.m} samples each"
         table = self._table().to_text(align="left")
-        return "\n\n".join([title, table, "\n".join(self.verdicts())])
+        parts = [title, table, "\n".join(self.verdicts()), "\n".join(self._warnings())]
+        return "\n\n".join(part for part in parts if part)
+
+    def _warnings(self) -> list[str]:
+        """The caveats of all results, each once; whose they are, unless they are everybody's."""
+        models: dict[str, list[str]] = {}
+        for model, result in self.results.items():
+            for text in result.warnings:
+                models.setdefault(text, []).append(model)
+        everybody = list(self.results)
+        whose = {
+            text: "" if of == everybody else f"{', '.join(of)}: " for text, of in models.items()
+        }
+        return [f"warning: {of}{text}" for text, of in whose.items()]
+
+    def table(self) -> Table:
+        """Return a table to take along: one row a score, one column a model.
+
+        As :meth:`precall.Evaluation.table`; CSV and data frames have the ends of intervals, too,
+        in columns such as ``"gan low"``.
+        """
+        return table_of_models(self.results)
 
     def _table(self) -> Table:
         """One column a model."""

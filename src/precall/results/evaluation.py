@@ -4,17 +4,19 @@ import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from precall.curves.pr_curve import PRCurve
 from precall.data.labels import ClassShare
+from precall.errors import InputError
 from precall.findings.diagnosis import diagnose
 from precall.findings.modes import Mode
 from precall.findings.reasons import Reasons
 from precall.findings.samples import Extremes, Samples
 from precall.results import json_document
+from precall.results.number_tables import table_of_curves, table_of_scores
 from precall.results.page_writer import page_writer
-from precall.results.tables import best_of_several, printed_tables
+from precall.results.tables import Table, best_of_several, printed_tables
 from precall.runtime.read_only import make_read_only
 from precall.scores import Score
 from precall.uncertainty.bands import CurveBand
@@ -161,6 +163,28 @@ class Evaluation:
             images_real=images_real,
             images_generated={"model": images_generated},
         )
+
+    def table(self, of: Literal["scores", "curves"] = "scores") -> Table:
+        """Return a table to take along: one row a score, or one a curve.
+
+        ``to_csv`` and ``to_pandas`` have numbers in full precision, ``to_markdown`` and
+        ``to_latex`` rounded ones to read; ``write`` goes by the ending of a file.
+
+        Examples
+        --------
+        >>> import numpy as np, precall
+        >>> real, generated = np.random.default_rng(0).normal(size=(2, 1000, 4))
+        >>> result = precall.evaluate(real, generated, estimators=(), scores=["recall", "coverage"])
+        >>> print(result.table().to_markdown())
+        | score | k | value | if P = Q |
+        | --- | ---: | ---: | ---: |
+        | recall | 3 | 0.951 |  |
+        | coverage | 5 | 0.957 | 0.969 |
+        <BLANKLINE>
+        """
+        if of not in ("scores", "curves"):
+            raise InputError(f"of must be 'scores' or 'curves'; got {of!r}.")
+        return table_of_scores(self) if of == "scores" else table_of_curves(self)
 
     def diagnosis(self) -> list[str]:
         """Say in words what is invented, dropped and re-weighted, and which modes are."""

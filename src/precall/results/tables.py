@@ -1,16 +1,23 @@
 """Results as tables of text: for a terminal, a notebook and a page."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from precall.curves.pr_curve import PRCurve
 from precall.curves.summaries import CURVE_SUMMARIES, IN_TABLES, CurveSummary
+from precall.results import table_formats
+from precall.results.table_formats import Columns
+from precall.runtime.output_files import write_text
 from precall.scores import Score
 from precall.uncertainty.bands import CurveBand
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from precall.results.evaluation import Evaluation
 
 Number = Callable[[float], str]
@@ -22,11 +29,16 @@ _CLASSES_SIDE_BY_SIDE = 10
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of text; the first cell of each row is its heading."""
+    """A table of text; the first cell of each row is its heading.
+
+    Text, Markdown and LaTeX are for readers; CSV and pandas have the numbers in full precision,
+    where the table knows them.
+    """
 
     caption: str
     headings: list[str]  # with line breaks where there may be little room
     rows: list[list[str]]
+    numbers: Columns = field(default_factory=dict, repr=False)  # behind the text, by column
 
     def to_text(self, tablefmt: str = "simple", align: Literal["left", "right"] = "right") -> str:
         """Write the table without its caption, in a format of the tabulate package.
@@ -40,6 +52,40 @@ class Table:
             headings = [heading.replace("\n", " ") for heading in headings]
         columns = ["left", *[align] * (len(headings) - 1)] if self.rows else None
         return tabulate(self.rows, headings, tablefmt, colalign=columns, disable_numparse=True)
+
+    def to_csv(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the table as CSV, and write it to ``path`` if one is given."""
+        return _written(table_formats.csv_text(self._columns()), path)
+
+    def to_markdown(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the table as Markdown, and write it to ``path`` if one is given."""
+        return _written(table_formats.markdown_text(self.headings, self.rows), path)
+
+    def to_latex(self, path: str | PathLike[str] | None = None) -> str:
+        """Return a table for LaTeX with booktabs, and write it to ``path`` if one is given."""
+        return _written(table_formats.latex_text(self.headings, self.rows), path)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return a pandas data frame."""
+        return table_formats.data_frame(self._columns())
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write a file; its ending, .csv, .md or .tex, decides on the format."""
+        table_formats.check_table_path(Path(path))
+        formats = {".csv": self.to_csv, ".md": self.to_markdown, ".tex": self.to_latex}
+        formats[Path(path).suffix.lower()](path)
+
+    def _columns(self) -> Columns:
+        if self.numbers:
+            return self.numbers
+        headings = [" ".join(heading.split()) for heading in self.headings]
+        return {name: [row[i] for row in self.rows] for i, name in enumerate(headings)}
+
+
+def _written(text: str, path: str | PathLike[str] | None) -> str:
+    if path is not None:
+        write_text(Path(path), text)
+    return text
 
 
 def decimals(value: float) -> str:
@@ -119,7 +165,7 @@ def printed_tables(result: "Evaluation") -> list[Table]:
     if result.scores:
         tables.append(_printed_scores(result.scores))
     if result.curves:
-        tables.append(_curve_table(result))
+        tables.append(curve_table(result))
     if result.bands:
         tables.append(_band_table(result.bands))
     if result.tests:
@@ -177,7 +223,8 @@ def class_table(result: "Evaluation", *, on_page: bool = False) -> Table:
     return Table("Class by class", ["class", "share of real", "share of generated", *names], rows)
 
 
-def _curve_table(result: "Evaluation") -> Table:
+def curve_table(result: "Evaluation") -> Table:
+    """One row a curve: what is read off it."""
     named, k = {**result.curves, **best_of_several(result)}, result.protocol.shown_k
     rows = [
         [name, k(name), *(f"{summary.of(curve):.4f}" for summary in IN_TABLES)]
