@@ -1,88 +1,190 @@
-"""Options of several commands, what they mean, refusals before any work, the command in words."""
+"""Options of several commands, and what they mean."""
 
-import shlex
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from itertools import combinations
+from collections.abc import Callable, Iterable
+from functools import reduce
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import click
-from click.core import ParameterSource
 from click.decorators import FC
 
-from precall.data.feature_sets import FeatureSet
-from precall.data.readers import TABLES
-from precall.data.readers.array_location import ArrayLocation
-from precall.data.readers.notes import Note, noted
 from precall.data.splits import CoinFlip, CrossFit, HoldOut, NoSplit, Split
 from precall.estimators import ESTIMATORS, NEIGHBOR_ESTIMATORS, Estimator, as_estimator
-from precall.findings.samples import check_sample_path
-from precall.report.thumbnails import as_thumbnails
-from precall.results.evaluation import Evaluation
-from precall.runtime.output_files import check_target
+from precall.scores.conventions import CONVENTIONS
 
 K = int | Literal["sqrt", "cv"]
-Input = str | FeatureSet  # where it is, or what was read already
+Decorator = Callable[[FC], FC]
 PATH = click.Path(path_type=Path)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 PICTURES = click.Path(path_type=Path, exists=True)
-# Options that no number depends on.
-_UNSEEN = {"json_path", "html_path", "samples_path", "images_real", "images_generated", "threads"}
-
-real = click.argument("real", type=PATH)
-generated = click.argument("generated", type=PATH)
-estimators = click.option(
-    "--estimator",
-    "estimators",
-    multiple=True,
-    metavar="NAME",
-    help=f"Curve to estimate; may be repeated. One of {', '.join(ESTIMATORS)}, or a "
-    f"particular classifier such as classifier:forest, or clusters:50. "
-    f"[default: {', '.join(NEIGHBOR_ESTIMATORS)}]",
-)
-seed = click.option("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
-confidence = click.option("--confidence", type=float, default=0.95, help="Confidence of intervals.")
-modes = click.option(
-    "--modes/--no-modes",
-    default=True,
-    callback=lambda _context, _option, is_on: "auto" if is_on else None,
-    help="Look for modes that are dropped, invented, over- or under-produced.",
-)
-headline = click.option(
-    "--headline/--no-headline",
-    default=None,
-    help="Compute support precision, support recall and recall at ½. [default: unless scores are "
-    "chosen, or another program is reproduced]",
-)
-json = click.option(
-    "--json",
-    "json_path",
-    metavar="PATH|-",
-    help="Write everything as JSON to a file, or with - to standard output alone.",
-)
-columns = click.option(
-    "--columns",
-    metavar="NAME,FIRST-LAST",
-    help="Columns of tables that are features, by their names, or 0, 1, 2 ... where they have "
-    "none. [default: all but row numbers]",
-)
 
 
-def as_page(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
+def _as_page(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
     """Refuse standard output, which is for text and JSON."""
     if path is not None and str(path) == "-":
         raise click.BadParameter("a page is only written to a file; name one, such as report.html.")
     return path
 
 
-html = click.option(
-    "--html",
-    "html_path",
-    type=PATH,
-    callback=as_page,
-    help="Write a page for the browser: one file, no network.",
+def _as_k(_context: click.Context, _option: click.Parameter, value: object) -> K:
+    """Read a positive integer or one of the words sqrt and cv."""
+    if value == "sqrt" or value == "cv":
+        return value
+    if isinstance(value, str) and value.isascii() and value.isdigit() and int(value) > 0:
+        return int(value)
+    raise click.BadParameter(f"{value!r} is neither a positive integer nor 'sqrt' or 'cv'.")
+
+
+real = click.argument("real", type=PATH)
+generated = click.argument("generated", type=PATH)
+columns = click.option(
+    "--columns",
+    metavar="NAME,FIRST-LAST",
+    help="Columns of tables that are features, by their names, or 0, 1, 2 ... where they have "
+    "none. [default: all but row numbers]",
 )
+seed = click.option("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
+
+_MEASURING: tuple[Decorator[Any], ...] = (
+    click.option(
+        "--estimator",
+        "estimators",
+        multiple=True,
+        metavar="NAME",
+        help=f"Curve to estimate; may be repeated. One of {', '.join(ESTIMATORS)}, or a "
+        f"particular classifier such as classifier:forest, or clusters:50. "
+        f"[default: {', '.join(NEIGHBOR_ESTIMATORS)}]",
+    ),
+    click.option(
+        "--k",
+        metavar="INT|SQRT|CV",
+        default="sqrt",
+        callback=_as_k,
+        help="Number of neighbours; sqrt is the root of the smaller sample size, cv leaves it to "
+        "cross-validation.",
+    ),
+    click.option(
+        "--split/--no-split",
+        default=None,
+        help="Fit on a random half and evaluate the other, as Sykes et al. 2024 do, or use every "
+        "sample for both. [default: four random halves, or two folds with --no-intervals]",
+    ),
+    click.option("--folds", type=int, metavar="F", help="Cross-fit over F folds."),
+    click.option(
+        "--coin-flip",
+        is_flag=True,
+        help="Let a coin decide, for each pair of a real and a generated sample, which one fits.",
+    ),
+    click.option(
+        "--curves/--no-curves",
+        default=True,
+        show_default=False,
+        help="Whether to estimate curves at all.",
+    ),
+    click.option(
+        "--score",
+        "scores",
+        multiple=True,
+        metavar="NAME|all|none",
+        help="Score to compute; may be repeated. [default: the headline, precision, recall, "
+        "density, coverage and covers, or what the convention's program prints]",
+    ),
+    click.option(
+        "--score-k",
+        type=click.IntRange(min=1),
+        multiple=True,
+        callback=lambda _context, _option, ks: ks or None,
+        metavar="INT",
+        help="Number of neighbours of the scores; may be repeated. [default: each score's own]",
+    ),
+    click.option(
+        "--headline/--no-headline",
+        default=None,
+        help="Compute support precision, support recall and recall at ½. [default: unless scores "
+        "are chosen, or another program is reproduced]",
+    ),
+    click.option(
+        "--convention",
+        type=click.Choice(list(CONVENTIONS)),
+        default="precall",
+        help="Program whose scores to reproduce.",
+    ),
+    click.option(
+        "--labels-real", type=PATH, help="Classes of REAL: .npy, or text with one label a line."
+    ),
+    click.option(
+        "--intervals/--no-intervals",
+        default=True,
+        help="Tell how uncertain scores and curves are; unless a split is chosen, curves are then "
+        "the mean over four random halves.",
+    ),
+    click.option("--confidence", type=float, default=0.95, help="Confidence of intervals."),
+    click.option(
+        "--modes/--no-modes",
+        default=True,
+        callback=lambda _context, _option, is_on: "auto" if is_on else None,
+        help="Look for modes that are dropped, invented, over- or under-produced.",
+    ),
+    click.option(
+        "--ceiling",
+        is_flag=True,
+        help="Tell what a perfect generator would score: half of REAL against the other half.",
+    ),
+    click.option(
+        "--held-out",
+        type=PATH,
+        help="Other real samples for the ceiling, instead of half of REAL.",
+    ),
+    seed,
+    click.option("--engine", default="auto", help="Engine that measures distances."),
+    click.option(
+        "--threads",
+        type=click.IntRange(min=1),
+        help="Number of threads. [default: one per core]",
+    ),
+)
+_WRITING: tuple[Decorator[Any], ...] = (
+    click.option(
+        "--json",
+        "json_path",
+        metavar="PATH|-",
+        help="Write everything as JSON to a file, or with - to standard output alone.",
+    ),
+    click.option(
+        "--table",
+        "table_path",
+        type=PATH,
+        help="Write the scores as a table: .csv with every digit, .md or .tex for a paper.",
+    ),
+    click.option(
+        "--html",
+        "html_path",
+        type=PATH,
+        callback=_as_page,
+        help="Write a page for the browser: one file, no network.",
+    ),
+    click.option(
+        "--samples",
+        "samples_path",
+        type=PATH,
+        help="Write what is known of every sample: s.csv gives s-real.csv and s-generated.csv; or "
+        ".parquet. Of several models s-MODEL-real.csv and so on.",
+    ),
+    click.option("--quiet", is_flag=True, help="Print nothing but errors; files are written."),
+)
+page = click.option(
+    "--out", type=PATH, default=Path("report.html"), callback=_as_page, help="Page to write."
+)
+
+
+def measuring(command: FC) -> FC:
+    """Add all options that say what to measure, and how; :func:`arguments` reads them."""
+    return reduce(lambda decorated, option: option(decorated), reversed(_MEASURING), command)
+
+
+def writing(command: FC) -> FC:
+    """Add all options that say what to write where; see :class:`precall.cli.outputs.Outputs`."""
+    return reduce(lambda decorated, option: option(decorated), reversed(_WRITING), command)
 
 
 def images_real(whose: str) -> Callable[[FC], FC]:
@@ -96,109 +198,35 @@ def images_real(whose: str) -> Callable[[FC], FC]:
     )
 
 
-def as_k(_context: click.Context, _option: click.Parameter, value: object) -> K:
-    """Read a positive integer or one of the words sqrt and cv."""
-    if value == "sqrt" or value == "cv":
-        return value
-    if isinstance(value, str) and value.isascii() and value.isdigit() and int(value) > 0:
-        return int(value)
-    raise click.BadParameter(f"{value!r} is neither a positive integer nor 'sqrt' or 'cv'.")
+def arguments(
+    *,
+    estimators: tuple[str, ...],
+    k: K,
+    curves: bool,
+    scores: tuple[str, ...],
+    split: bool | None,
+    folds: int | None,
+    coin_flip: bool,
+    **others: Any,
+) -> dict[str, Any]:
+    """Return the arguments of :func:`precall.evaluate` that options stand for."""
+    if estimators and not curves:
+        raise click.UsageError("--estimator cannot be combined with --no-curves.")
+    return {
+        "estimators": _named_estimators(estimators, k) if curves else (),
+        "scores": _chosen_scores(scores),
+        "split": _chosen_split(split, folds, coin_flip=coin_flip),
+        **others,
+    }
 
 
-def named_files(texts: tuple[str, ...]) -> dict[str, Path]:
-    """Read NAME=FILE pairs."""
-    files: dict[str, Path] = {}
-    for text in texts:
-        name, equals, file = text.partition("=")
-        if not (name and equals and file) or name in files:
-            raise click.UsageError(
-                f"expected NAME=FILE, with a different NAME for each file; got {text!r}."
-            )
-        files[name] = Path(file)
-    return files
-
-
-def listen() -> list[Note]:
-    """Return where notes on files will stand that the running command reads."""
-    return click.get_current_context().with_resource(noted())
-
-
-def say(notes: Iterable[Note]) -> None:
-    """Tell, beside the output, what was taken for granted in reading files."""
-    for text in dict.fromkeys(note.text for note in notes):
-        click.echo(f"warning: {text}", err=True)
-
-
-def as_inputs(given: Mapping[str, Path | None], columns: str | None) -> dict[str, Input]:
-    """Return the inputs that were given, with the columns that were chosen.
-
-    Standard input can be read only once, so it is read here.
-    """
-    paths = {role: path for role, path in given.items() if path is not None}
-    piped = [role for role, path in paths.items() if ArrayLocation.of(path, role).is_standard_input]
-    if len(piped) > 1:
-        raise click.UsageError("only one of the inputs can be -, standard input.")
-    inputs: dict[str, Input] = {role: located(path, columns) for role, path in paths.items()}
-    return inputs | {role: FeatureSet.of(inputs[role], role) for role in piped}
-
-
-def located(path: Path, columns: str | None) -> str:
-    """Name the columns of a file in the way of ``file:key``."""
-    if columns is None:
-        return str(path)
-    place = ArrayLocation.of(path, "--columns")
-    is_table = place.is_standard_input or place.path.suffix.lower() in TABLES
-    if place.key is not None or not is_table:
-        raise click.UsageError(
-            f"--columns chooses columns of tables ({', '.join(TABLES)}); {path} is none. For one "
-            "of several files write FILE:COLUMNS instead."
-        )
-    return f"{path}:{columns}"
-
-
-def named_estimators(names: Iterable[str], k: K) -> list[Estimator]:
+def _named_estimators(names: Iterable[str], k: K) -> list[Estimator]:
     """Return estimators, by default those that look at neighbours; k is for these."""
     near = NEIGHBOR_ESTIMATORS
     return [near[name](k) if name in near else as_estimator(name) for name in names or near]
 
 
-def check_outputs(
-    json_path: str | None,
-    html_path: Path | None,
-    samples_path: Path | None,
-    given: Iterable[Path | None],
-) -> None:
-    """Refuse, before any work is done, what could not be written or would overwrite an input."""
-    inputs = [ArrayLocation.of(path, "").path for path in given if path is not None]
-    json_file = None if json_path in (None, "-") else Path(json_path or "")
-    samples = () if samples_path is None else check_sample_path(samples_path, inputs)
-    for path in (json_file, html_path):
-        if path is not None:
-            check_target(path, inputs)
-    named = {"--json": (json_file,), "--html": (html_path,), "--samples": samples}
-    written = {option: {p.resolve() for p in paths if p} for option, paths in named.items()}
-    for (one, paths), (other, others) in combinations(written.items(), 2):
-        if paths & others:
-            raise click.UsageError(f"{one} and {other} would write the same file.")
-
-
-def check_pictures(
-    html_path: Path | None, pictures: Mapping[str, Path | None], files: Mapping[str, Input]
-) -> None:
-    """Refuse pictures without a page, or fewer or more than there are samples."""
-    given = {name: path for name, path in pictures.items() if path is not None}
-    if given and html_path is None:
-        raise click.UsageError("--images-real and --images-generated need a page; add --html PATH.")
-    for name, path in given.items():
-        if name not in files:
-            raise click.UsageError(
-                f"--images-generated names {name!r}, which is not a model; choose from "
-                f"{', '.join(files)}."
-            )
-        as_thumbnails(path, len(FeatureSet.of(files[name], name)), f"images of {name}")
-
-
-def chosen_scores(names: tuple[str, ...]) -> tuple[str, ...] | str | None:
+def _chosen_scores(names: tuple[str, ...]) -> tuple[str, ...] | str | None:
     """Read the words all and none."""
     if {"all", "none"} & set(names):
         if len(names) > 1:
@@ -207,7 +235,7 @@ def chosen_scores(names: tuple[str, ...]) -> tuple[str, ...] | str | None:
     return names or None
 
 
-def chosen_split(
+def _chosen_split(
     split: bool | None, folds: int | None, *, coin_flip: bool
 ) -> Split | Literal["auto"]:
     """Return the one split that the options ask for."""
@@ -222,36 +250,3 @@ def chosen_split(
     if split is None:
         return "auto"
     return HoldOut() if split else NoSplit()
-
-
-def remembering_command(result: Evaluation, notes: Iterable[Note] = ()) -> Evaluation:
-    """Return the result with the running command in its protocol, less what only writes files.
-
-    Notes on its files stand before its warnings.
-    """
-    command = shlex.join(_words(click.get_current_context()))
-    texts = dict.fromkeys([*(note.text for note in notes), *result.warnings])
-    protocol = replace(result.protocol, call=command)
-    return replace(result, protocol=protocol, warnings=tuple(texts))
-
-
-def _words(context: click.Context) -> list[str]:
-    """Return the words of a command as one would type it again."""
-    arguments: list[str] = []
-    options: list[str] = []
-    for parameter in context.command.params:
-        name = str(parameter.name)
-        value = context.params[name]
-        values = value if isinstance(value, tuple) else (value,)
-        if isinstance(parameter, click.Argument):
-            arguments += map(str, values)
-        elif name in _UNSEEN or context.get_parameter_source(name) is ParameterSource.DEFAULT:
-            continue
-        elif isinstance(parameter, click.Option) and parameter.is_flag:
-            options.append((parameter.opts if value else parameter.secondary_opts)[0])
-        else:
-            options += [word for one in values for word in (parameter.opts[0], str(one))]
-    command = ["precall", str(context.info_name)]
-    if any(argument.startswith("-") for argument in arguments):
-        return [*command, *options, "--", *arguments]
-    return [*command, *arguments, *options]

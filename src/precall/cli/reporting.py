@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from precall.cli import options
+from precall.cli import inputs, options
+from precall.cli.outputs import saying_warnings
 from precall.report.page import write_page
 from precall.report.protocols import protocol_differences
 from precall.results.comparison import Comparison, Difference
@@ -15,13 +16,7 @@ from precall.runtime.output_files import check_target
 
 @click.command("report")
 @click.argument("results", nargs=-1, required=True, metavar="[NAME=]RESULT.json...")
-@click.option(
-    "--out",
-    type=options.PATH,
-    default=Path("report.html"),
-    callback=options.as_page,
-    help="Page to write.",
-)
+@options.page
 @click.option("--title", help="Heading of the page.")
 @options.images_real("the real samples")
 @click.option(
@@ -46,36 +41,23 @@ def report_command(
       precall report result.json
       precall report ours.json baseline=old/result.json --out models.html
     """
-    files = _named_documents(results)
+    files = inputs.named_or_plain_files(results)
     check_target(out, files.values())
     found, differences = _read(files)
     folders = _named_folders(images_generated, found)
     check_target(out, [*folders.values(), *([images_real] if images_real else [])])
-    write_page(
-        out,
-        found,
-        title=title,
-        differences=differences,
-        images_real=images_real,
-        images_generated=folders,
-    )
+    with saying_warnings():
+        write_page(
+            out,
+            found,
+            title=title,
+            differences=differences,
+            images_real=images_real,
+            images_generated=folders,
+        )
     for sentence in protocol_differences(found):
         click.echo(f"warning: {sentence}", err=True)
     click.echo(f"report: {out}")
-
-
-def _named_documents(texts: tuple[str, ...]) -> dict[str, Path]:
-    """Name each document by NAME= or by its file, in full where two would be called the same."""
-    named = tuple(text for text in texts if "=" in text and not Path(text).exists())
-    files = options.named_files(named)
-    plain = [Path(text) for text in texts if text not in named]
-    stems = [path.stem for path in plain]
-    for path in plain:
-        name = path.stem if stems.count(path.stem) == 1 and path.stem not in files else str(path)
-        if name in files:
-            raise click.UsageError(f"{path} is given twice.")
-        files[name] = path
-    return files
 
 
 def _read(files: dict[str, Path]) -> tuple[dict[str, Evaluation], tuple[Difference, ...]]:
@@ -103,7 +85,7 @@ def _read(files: dict[str, Path]) -> tuple[dict[str, Evaluation], tuple[Differen
 def _named_folders(texts: tuple[str, ...], found: dict[str, Evaluation]) -> dict[str, Path]:
     if len(found) == 1 and len(texts) == 1 and Path(texts[0]).exists():
         return {next(iter(found)): Path(texts[0])}
-    folders = options.named_files(texts)
+    folders = inputs.named_files(texts)
     for name in folders:
         if name not in found:
             raise click.UsageError(

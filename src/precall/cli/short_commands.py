@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from precall.cli import options
+from precall.cli import inputs, options
 from precall.data.conversion import convert
 from precall.data.feature_sets import FeatureSet
 from precall.data.inspection import FeatureInfo
@@ -28,14 +28,14 @@ def frechet_command(real: Path, generated: Path, columns: str | None) -> None:
     Example:
       precall frechet statistics.npz generated.npy
     """
-    notes = options.listen()
-    files = options.as_inputs({"real": real, "generated": generated}, columns)
+    notes = inputs.listen()
+    files = inputs.as_inputs({"real": real, "generated": generated}, columns)
     distance = frechet_distance(*(_features_or_moments(file, role) for role, file in files.items()))
-    options.say(notes)
+    inputs.say(notes)
     click.echo(f"{distance:.6g}")
 
 
-def _features_or_moments(file: options.Input, role: str) -> options.Input:
+def _features_or_moments(file: inputs.Input, role: str) -> inputs.Input:
     """Read features; leave a file of moments to whoever measures distances."""
     if isinstance(file, str) and holds_moments(ArrayLocation.of(file, role)):
         return file
@@ -77,8 +77,8 @@ def test_command(
     Example:
       precall test real.npy generated.npy --folds 5
     """
-    notes = options.listen()
-    files = options.as_inputs({"real": real, "generated": generated}, columns)
+    notes = inputs.listen()
+    files = inputs.as_inputs({"real": real, "generated": generated}, columns)
     found = two_sample_test(
         files["real"],
         files["generated"],
@@ -88,7 +88,7 @@ def test_command(
         seed=seed,
         progress=sys.stderr.isatty(),
     )
-    options.say(notes)
+    inputs.say(notes)
     times = found.n_permutations
     method = "binomial" if times is None else f"{times} permutations"
     click.echo(f"accuracy {found.accuracy:.4f}, p-value {found.p_value:.3g} ({method})")
@@ -111,10 +111,10 @@ def convert_command(source: Path, target: Path, columns: str | None, shard_rows:
     Example:
       precall convert features.npz:reps shards
     """
-    notes = options.listen()
-    located = options.located(source, columns)
+    notes = inputs.listen()
+    located = inputs.located(source, columns)
     files = convert(located, target, shard_rows=shard_rows)
-    options.say(notes)
+    inputs.say(notes)
     shown = str(files[0]) if len(files) == 1 else f"{files[0]} to {files[-1].name}"
     click.echo(f"wrote {len(files)} file{'s' * (len(files) > 1)}: {shown}")
 
@@ -129,9 +129,9 @@ def info_command(file: Path, columns: str | None) -> None:
     Example:
       precall info features.npz
     """
-    notes = options.listen()
-    info = FeatureInfo.of(options.located(file, columns))
-    options.say(notes)
+    notes = inputs.listen()
+    info = FeatureInfo.of(inputs.located(file, columns))
+    inputs.say(notes)
     click.echo(str(info))
 
 

@@ -27,6 +27,7 @@ def compare(
     subsample: bool = False,
     seed: int = 0,
     engine: str = "auto",
+    labels_generated: object = None,
     **options: Any,
 ) -> Comparison:
     """Evaluate several models against the same real samples.
@@ -43,6 +44,8 @@ def compare(
     subsample
         Scores depend on the number of samples, so models with unequal numbers are refused unless
         random subsets of the larger ones may be used.
+    labels_generated
+        The classes of the generated samples, by model; or one list, if it is that of every model.
     seed, engine, **options
         As in :func:`precall.evaluate`; intervals are on.
 
@@ -59,6 +62,7 @@ def compare(
     sets = _as_models(models, subsample=subsample, seed=seed)
     reference = FeatureSet.of(real, "real")
     threads, progress = options.pop("threads", None), options.pop("progress", False)
+    labels = _by_model(labels_generated, sets, subsample=subsample)
     settings = Settings.of(seed=seed, **{"intervals": True, **options})
     results = {}
     with open_sweeps(engine, threads=threads, progress=progress) as sweeps:
@@ -67,7 +71,8 @@ def compare(
         for name, generated in sets.items():
             pair = reference, replace(generated, role="generated")
             with sweeps.placed(generated):
-                results[name] = evaluate_sets(settings, pair, sweeps, call)
+                its_settings = replace(settings, labels=(settings.labels[0], labels[name]))
+                results[name] = evaluate_sets(its_settings, pair, sweeps, call)
     differences: list[Difference] = []
     for first, second in combinations(results, 2):
         differences += _differences(first, results[first], second, results[second])
@@ -97,6 +102,26 @@ def _as_models(
         )
         for name, features in sets.items()
     }
+
+
+def _by_model(
+    labels: object, models: Mapping[str, FeatureSet], *, subsample: bool
+) -> dict[str, object]:
+    """Return the labels of each model's samples, if they are given."""
+    if labels is not None and subsample:
+        raise InputError(
+            "labels_generated cannot be combined with subsample=True, which leaves rows out."
+        )
+    if not isinstance(labels, Mapping):
+        return dict.fromkeys(models, labels)
+    for name in labels:
+        if str(name) not in models:
+            raise InputError(
+                f"labels_generated names {name!r}, which is not a model; choose from "
+                f"{', '.join(models)}."
+            )
+    named = {str(name): of_model for name, of_model in labels.items()}
+    return {name: named.get(name) for name in models}
 
 
 def _differences(

@@ -139,7 +139,9 @@ class Comparison:
         """
         describe = _count if brief else _verdict
         lines = []
-        for pair in combinations(self.results, 2) if self.differences else ():
+        for pair in (
+            combinations(self.results, 2) if any(d.interval for d in self.differences) else ()
+        ):
             found = [d for d in self.differences if (d.first, d.second) == pair]
             lines.append(describe(*pair, found))
         return lines + [f"{a} is as good as {b} at every trade-off." for a, b in self.dominated()]
