@@ -55,6 +55,19 @@ def test_several_k_keep_their_intervals_and_ceilings(how):
     assert rows["recall_k5"][1:3] == ["5", f"{result.scores['recall_k5'].value:.3f}"]
 
 
+def test_several_k_beside_a_headline_that_has_none():
+    how = {"estimators": (), "intervals": True, "ceiling": True, "score_k": [3, 5, 10]}
+    result = precall.evaluate(REAL, GENERATED, **how)
+    lines = repr(result).splitlines()
+    heading = next(line.split() for line in lines if line.startswith("score"))
+    assert heading == ["score", "k", "value", "if", "P", "=", "Q", "interval", "real", "generated,"]
+    for name, score in result.scores.items():
+        first = [name.removesuffix(f"_k{score.k}"), *([str(score.k)] if score.k else [])]
+        (line,) = (line for line in lines if line.split()[: len(first) + 1][:-1] == first)
+        assert f"{score.interval[0]:.3f} – {score.interval[1]:.3f}" in line
+        assert (score.ceiling is None) == (score.k is None)
+
+
 def test_classes_that_one_side_lacks():
     labels = np.arange(200) % 12
     result = precall.evaluate(
