@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import precall
-from precall.data.feature_sets import FeatureSet, caveats, check_same_features
+from precall.data.caveats import caveats
+from precall.data.feature_sets import FeatureSet, check_same_features
 
 RNG = np.random.default_rng(0)
 MANY = RNG.normal(size=(1200, 3))
@@ -118,6 +119,55 @@ def test_values_that_float64_cannot_compare():
     )
 
 
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (MANY * 1e-165, "1200 rows that differ only in values below 7e-139, whose squared distances "
+         "underflow to 0. Divide all features, of every set, by 1e-165, say."),
+        (np.c_[MANY * 1e-165, np.ones(1200)], "1200 rows that differ only in values below 7e-139, "
+         "whose squared distances underflow to 0. Divide all features, of every set, by 1e-149, "
+         "say."),
+    ],
+)  # fmt: skip
+def test_values_that_vanish_when_squared(rows, told):
+    check_refused(rows, f"real holds {told}")
+    divisor = float(told.split()[-2].rstrip(","))
+    FeatureSet.of(rows / divisor, "real")  # the advice helps
+
+
+def test_values_that_no_scale_suits():
+    check_refused(
+        np.r_[MANY * 1e-320, np.ones((1, 3))],
+        "real holds 1200 rows that differ only in values below 7e-139, whose squared distances "
+        "underflow to 0. Beside values up to 1 no scale suits them; leave out one or the other.",
+    )
+
+
+def test_small_values_that_do_no_harm():
+    for rows in (
+        MANY * 1e-130,
+        np.where(MANY < 0, 1e-200, MANY),  # rows differ elsewhere
+        MANY.astype(np.float32) * np.float32(1e-40),
+        np.zeros((5, 2)),
+    ):
+        FeatureSet.of(rows, "real")
+
+
+@pytest.mark.parametrize("exponent", [-430, 480])
+def test_powers_of_two_change_no_score(exponent):
+    """At the ends of what is accepted scores are those of the same samples at scale 1."""
+    rows = np.random.default_rng(0).normal(size=(2, 300, 5))
+    near, far = (
+        precall.evaluate(*(rows * scale), headline=False).to_json()
+        for scale in (1.0, 2.0**exponent)
+    )
+    one, other = precall.Evaluation.from_json(near), precall.Evaluation.from_json(far)
+    assert one.scores == other.scores
+    assert [c.fpr.tolist() for c in one.curves.values()] == [
+        c.fpr.tolist() for c in other.curves.values()
+    ]
+
+
 def test_different_feature_counts():
     message = (
         "real and generated must have the same number of features; got 2048 and 768. "
@@ -166,11 +216,34 @@ def test_caveat_duplicates():
 
 def test_caveat_constant_columns():
     padded = np.pad(OTHER, ((0, 0), (0, 2)))
+    constant = (
+        "constant: the same in every sample. Is the extractor saturated, or the input padded?"
+    )
     assert said(np.pad(MANY, ((0, 0), (0, 2)), constant_values=1.0), padded) == [
-        f"2 of the 5 features of {role} are constant; is the extractor saturated or the input "
-        "padded?"
-        for role in ("real", "generated")
+        f"2 of the 5 features of real and of generated are {constant}"
     ]
+    (text,) = said(np.c_[MANY, np.ones(1200)], np.c_[OTHER, OTHER[:, 0] ** 2])
+    assert text == f"1 of the 4 features of real is {constant}"
+    one, both = np.array([1, 1, 0, 0, 0]) == 1, np.array([1, 1, 1, 1, 0]) == 1
+    varying = [np.random.default_rng(0).normal(size=(n, 5)) for n in (1200, 1100)]
+    (text,) = said(np.where(one, 1.0, varying[0]), np.where(both, 1.0, varying[1]))
+    assert text == (
+        f"2 of the 5 features of real and 4 of the 5 features of generated are {constant}"
+    )
+
+
+def test_caveat_repeated_columns():
+    twice = [np.c_[rows, rows[:, :2]] for rows in (MANY, OTHER)]
+    assert said(*twice) == [
+        "2 of the 5 features of real and of generated are copies of earlier features, which count "
+        "twice in every distance. Were columns joined twice?"
+    ]
+    # Features that are 0 in all rows that are looked at first, and no copies of each other.
+    late = np.zeros((30_000, 40))
+    late[-5:] = np.arange(200).reshape(5, 40)
+    assert FeatureSet.of(late, "real").n_copied == 0
+    late[:, 17] = late[:, 3]
+    assert FeatureSet.of(late, "real").n_copied == 1
 
 
 def test_caveat_same_array_twice():

@@ -37,9 +37,11 @@ def test_columns_of_real(result):
     table, distances = result.samples.real, cdist(REAL, GENERATED)
     np.testing.assert_array_equal(table["nearest_generated"], distances.argmin(axis=1))
     own = np.sort(cdist(REAL, REAL), axis=1)
-    np.testing.assert_allclose(table["relative_distance"], distances.min(axis=1) / own[:, 1])
+    np.testing.assert_allclose(table["relative_distance"], distances.min(axis=1) / own[:, 3])
+    np.testing.assert_array_equal(
+        table["relative_distance"] <= 1, table["generated_in_ball_k3"] > 0
+    )
     single = precall.evaluate(REAL, GENERATED, estimators=(), scores=["coverage"]).samples.real
-    np.testing.assert_array_equal(single["relative_distance"] <= 1, single["coverage"])
     assert [name for name in single.columns if "ball" in name] == ["generated_in_ball_k5"]
     np.testing.assert_array_equal(
         table["generated_in_ball_k5"], (distances <= own[:, [5]] + 1e-12).sum(axis=1)
@@ -83,6 +85,26 @@ def test_worst_and_least_covered(result):
     missed = result.samples.least_covered_real(200)
     assert np.all(np.diff(missed["relative_distance"]) <= 0)
     assert len(missed) == 200
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"scores": ["coverage"]},
+        {"scores": ["recall"], "score_k": [7, 50]},
+        {"scores": ["nearest_recall", "frechet_distance"]},
+        {"scores": ["authenticity"]},
+        {"scores": ["density"], "convention": "prdc"},
+    ],
+)
+def test_the_extreme_samples_are_the_same_whatever_is_asked(result, asked):
+    other = precall.evaluate(REAL, GENERATED, estimators=(), **asked)
+    assert [(s.row, s.value, s.nearest) for s in other.extremes.least_covered_real] == [
+        (s.row, s.value, s.nearest) for s in result.extremes.least_covered_real
+    ]
+    assert [s.row for s in other.extremes.worst_generated] == [
+        s.row for s in result.extremes.worst_generated
+    ]
 
 
 def test_tables_in_files(result, tmp_path):

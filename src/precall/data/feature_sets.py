@@ -9,17 +9,14 @@ from numpy.typing import NDArray
 
 from precall.data.inputs import to_array
 from precall.data.readers.notes import noted
-from precall.data.row_hashes import Fingerprint, Hashes, hash_rows
+from precall.data.row_hashes import Fingerprint, Hashes
+from precall.data.value_checks import ValueCheck
 from precall.errors import InputError
 
 FloatRows = NDArray[np.float32] | NDArray[np.float64]
 
-# Squared distances are summed in float64: beyond this magnitude they could overflow.
-_LARGEST_MAGNITUDE = 1e150
 _EXACT_INTEGERS = 2**53
 _TILE_BYTES = 2**20  # of float64: a tile stays in the cache
-_FEW_SAMPLES = 1000
-_MANY_DUPLICATES = 0.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +89,7 @@ class FeatureSet:
     source: str
     row_hashes: Hashes  # (n,)
     n_constant: int  # features with one value throughout; of a subset: throughout the whole set
+    n_copied: int  # features that vary, but always as an earlier one does; likewise
     input_dtype: str  # before it was widened
     notes: tuple[str, ...] = ()  # what was taken for granted when it was read
 
@@ -104,8 +102,20 @@ class FeatureSet:
             array, source = to_array(data, role)
         texts = tuple(note.text for note in notes)
         rows = Rows(_widen(_check_shape(array, role), role))
-        row_hashes, n_constant = _inspect(rows, role)
-        return cls(rows, role, source, row_hashes, n_constant, str(array.dtype), texts)
+        check = ValueCheck(role)
+        for tile in rows.tiles(max(1, _TILE_BYTES // (8 * rows.n_features))):
+            check.add(tile)
+        check.finish()
+        return cls(
+            rows,
+            role,
+            source,
+            check.row_hashes,
+            check.n_constant,
+            check.n_copied,
+            str(array.dtype),
+            texts,
+        )
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -144,40 +154,6 @@ def check_same_features(real: FeatureSet, generated: FeatureSet) -> None:
             f"got {real.n_features} and {generated.n_features}. "
             "Were both extracted with the same network?"
         )
-
-
-def caveats(real: FeatureSet, generated: FeatureSet) -> list[str]:
-    """Say what about the two sets makes their comparison doubtful, one sentence each."""
-    found = []
-    for features in (real, generated):
-        n = len(features)
-        if n < _FEW_SAMPLES:
-            found.append(
-                f"{features.role} has only {n} samples; below {_FEW_SAMPLES} every estimate is "
-                "noisy and neighbour curves are biased upwards."
-            )
-        n_repeated = n - len(np.unique(features.row_hashes))
-        if n_repeated >= max(2, _MANY_DUPLICATES * n):
-            found.append(
-                f"{n_repeated} of the {n} rows of {features.role} repeat an earlier row exactly; "
-                "repeated samples are neighbours at distance 0 and shrink the balls."
-            )
-        if features.n_constant:
-            found.append(
-                f"{features.n_constant} of the {features.n_features} features of {features.role} "
-                "are constant; is the extractor saturated or the input padded?"
-            )
-    n_shared = int(np.isin(generated.row_hashes, real.row_hashes).sum())
-    if np.array_equal(real.row_hashes, generated.row_hashes):
-        found.append(
-            "real and generated are the same array; was one of the two passed twice by mistake?"
-        )
-    elif n_shared:
-        found.append(
-            f"{n_shared} of the {len(generated)} rows of generated are exact copies of rows of "
-            "real; a model that copies its training set scores well on precision."
-        )
-    return found
 
 
 def _check_shape(array: NDArray[Any], role: str) -> NDArray[Any]:
@@ -219,33 +195,3 @@ def _widen(array: NDArray[Any], role: str) -> FloatRows:
         )
     target = np.float32 if is_bfloat16 else np.result_type(array.dtype, np.float32)
     return array.astype(target, copy=False)
-
-
-def _inspect(rows: Rows, role: str) -> tuple[Hashes, int]:
-    """Read everything once: is it finite, the rows' hashes, and how many columns are constant."""
-    first = rows.tile(0, 1)[0]
-    varies = np.zeros(rows.n_features, dtype=bool)
-    hashes = np.empty(len(rows), np.uint64)
-    n_bad, first_bad, start, largest = 0, -1, 0, 0.0
-    for tile in rows.tiles(max(1, _TILE_BYTES // (8 * rows.n_features))):
-        finite = np.isfinite(tile)
-        if not finite.all():
-            if n_bad == 0:
-                first_bad = start + int(np.argmin(finite.all(axis=1)))
-            n_bad += int(np.count_nonzero(~finite))
-        varies |= (tile != first).any(axis=0)
-        largest = max(largest, float(tile.max()), -float(tile.min()))
-        hashes[start : start + len(tile)] = hash_rows(tile)
-        start += len(tile)
-    if n_bad:
-        values_are = "value that is" if n_bad == 1 else "values that are"
-        raise InputError(
-            f"{role} holds {n_bad} {values_are} NaN or infinite, the first in row {first_bad}. "
-            "Drop these rows or mend the extractor."
-        )
-    if largest > _LARGEST_MAGNITUDE:
-        raise InputError(
-            f"{role} holds values up to {largest:.3g}; above {_LARGEST_MAGNITUDE:g} squared "
-            "distances overflow. Rescale the features."
-        )
-    return hashes, int(np.count_nonzero(~varies))

@@ -49,6 +49,7 @@ class FeatureInfo:
             "mean": f"{_shown(self.mean)} ± {_shown(self.deviation)}",
             "zeros": f"{100 * self.share_of_zeros:.1f} %",
             "constant features": self.features.n_constant,
+            "repeated features": self.features.n_copied,
             "fingerprint": self.features.fingerprint,
         }
         return "\n".join(f"{name:18s} {value}" for name, value in lines.items())

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from precall.data.feature_sets import FeatureSet, caveats, check_same_features
+from precall.data.caveats import caveats
+from precall.data.feature_sets import FeatureSet, check_same_features
 from precall.data.labels import Labels
 from precall.errors import InputError, PrecallWarning
 from precall.estimators import Estimator
@@ -26,7 +27,7 @@ from precall.findings.modes import find_modes
 from precall.findings.samples import Samples
 from precall.neighbors.sweeps import Sweeps
 from precall.results.evaluation import Evaluation, Protocol
-from precall.results.sample_size import wide_intervals
+from precall.results.score_caveats import score_caveats
 from precall.runtime.written_calls import one_line
 from precall.scores import SamplePair
 from precall.uncertainty.bands import CurveBand
@@ -66,9 +67,14 @@ def evaluate_sets(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> 
         for label, subset in subsets.items()
         if subset is None
     ]
-    wide = wide_intervals(found["scores"], sets)
+    of_scores = score_caveats(
+        found["scores"],
+        settings.possible_scores(sets),
+        *map(len, sets),
+        intervals=settings.intervals,
+    )
     short = headline_caveats(settings.headline, sets)
-    doubts = [*caveats(*sets), *settings.caveats(sets), *short, *wide, *one_sided, *skipped]
+    doubts = [*caveats(*sets), *settings.caveats(sets), *short, *of_scores, *one_sided, *skipped]
     for text in doubts:
         warnings.warn(text, PrecallWarning, stacklevel=3)
     shares = {label: labels.share(label) for label in subsets}

@@ -100,8 +100,8 @@ class Samples:
     class and the distance to it.
     Of generated: ``realism``, ``authentic``, ``real_balls_kK``, the real k-balls around the sample.
     Of real: ``generated_in_ball_kK``, how often it is covered, and ``relative_distance``, that to
-    the nearest generated in units of its own ball at the smallest k that was asked for: above 1 it
-    is not covered at that k (Cheema & Urner 2023 §3.2).
+    the nearest generated in units of its own ball at k = 3, whatever scores were asked for: above 1
+    it is not covered at that k (Cheema & Urner 2023 §3.2).
     """
 
     real: SampleTable
@@ -113,13 +113,15 @@ class Samples:
         likelihood_ratios: Mapping[str, tuple[Column, Column]],
         pair: SamplePair,
         requests: Sequence[ScoreRequest],
-        realism_k: int,
+        own_k: int,
         supports: tuple[Support, Support] | None = None,
     ) -> Self:
         """Lay out what is known of every sample; likelihood ratios are of each curve.
 
         Parameters
         ----------
+        own_k
+            Of realism and relative distances.
         supports
             That real samples are asked about, and that generated ones are.
         """
@@ -130,8 +132,8 @@ class Samples:
             nearest = sides[0].nearest, sides[1].nearest
             if nearest[0] is not None and nearest[1] is not None:
                 ks = _asked_for(requests, sides[0])
-                real |= _of_real(sides[0], nearest[0], ks)
-                realism = sides[1].squared_realism[realism_k]
+                real |= _of_real(sides[0], nearest[0], ks, own_k)
+                realism = sides[1].squared_realism[own_k]
                 if not requests[0].convention.squares_realism:
                     realism = np.sqrt(realism)
                 generated |= _of_generated(sides[1], nearest[1], ks, realism)
@@ -222,8 +224,10 @@ def _of_support(name: str, support: Support) -> dict[str, Column]:
     return {name: test.of_queries <= test.threshold, OUTSIDE: np.array(support.reasons(), str)}
 
 
-def _of_real(side: SideStatistics, nearest: NearestOther, ks: Sequence[int]) -> dict[str, Column]:
-    distance, radius = np.sqrt(nearest.squared), np.sqrt(side.squared_radii[ks[0]])
+def _of_real(
+    side: SideStatistics, nearest: NearestOther, ks: Sequence[int], own_k: int
+) -> dict[str, Column]:
+    distance, radius = np.sqrt(nearest.squared), np.sqrt(side.squared_radii[own_k])
     with np.errstate(divide="ignore", invalid="ignore"):
         relative = np.where(distance == 0, 0.0, distance / radius)
     return {

@@ -144,8 +144,9 @@ def _recomputed_replicates(
         for r in fitting
         if callable(r.metric.of_blocks)
     }
-    one_by_one = [r for r in fitting if r.name not in at_once]
-    found = at_once | _measured_one_by_one(sweeps, pair, one_by_one, division)
+    found = dict(at_once)
+    if one_by_one := [r for r in fitting if r.name not in at_once]:
+        found |= _measured_one_by_one(sweeps, pair, one_by_one, division)
     share = max(n_in_blocks(len(side)) / len(side) for side in pair.sets)
     return {
         r.name: Replicates(r.metric, *by_partition(found[r.name]), share, _extra(scores[r.name]))
