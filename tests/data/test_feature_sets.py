@@ -122,8 +122,8 @@ def test_values_that_float64_cannot_compare():
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        (MANY * 1e-165, "1200 rows that differ only in values below 7e-139, whose squared distances "
-         "underflow to 0. Divide all features, of every set, by 1e-165, say."),
+        (MANY * 1e-165, "1200 rows that differ only in values below 7e-139, whose squared "
+         "distances underflow to 0. Divide all features, of every set, by 1e-165, say."),
         (np.c_[MANY * 1e-165, np.ones(1200)], "1200 rows that differ only in values below 7e-139, "
          "whose squared distances underflow to 0. Divide all features, of every set, by 1e-149, "
          "say."),

@@ -119,7 +119,8 @@ def test_a_class_on_one_side_only_is_said():
         rows, rows, labels_real=[0, 1] * 30, labels_generated=[False, True] * 30, estimators=()
     )
     assert result.classes == {}
-    assert "class '0' is not evaluated: only one side has it." in result.warnings
+    assert "classes '0', '1' are not evaluated: only real has them." in result.warnings
+    assert "classes 'False', 'True' are not evaluated: only generated has them." in result.warnings
 
 
 def test_scores_missing_from_a_class_are_said():

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom, fisher_exact
 
 import precall
-from precall.findings.modes import _clopper_pearson, _holm
+from precall.findings.part_sentences import mode_sentences
 from precall.truth import Gaussian, Mixture
 
 CENTERS = tuple(Gaussian(c) for c in np.random.default_rng(0).normal(0, 3, (20, 16)))
@@ -28,6 +28,7 @@ def test_the_mixture_of_figure_3():
         "invented",
         "dropped",
     ]
+    assert {mode.kind for mode in modes} == {"mode"}
     masses = [(mode.real_mass, mode.generated_mass) for mode in modes]
     np.testing.assert_allclose(masses, [(0.5, 0.2), (0.2, 0.5), (0, 0.3), (0.3, 0)], atol=0.02)
     for mode in modes:
@@ -65,11 +66,7 @@ def test_a_dropped_mode_of_five_percent_is_found():
         assert worst.real_mass - worst.generated_mass == pytest.approx(0.05, abs=0.015)
 
 
-def test_statistics_by_hand():
-    assert _clopper_pearson(0, 10, 0.05) == (0.0, pytest.approx(1 - 0.025**0.1))
-    assert _clopper_pearson(10, 10, 0.05) == (pytest.approx(0.025**0.1), 1.0)
-    assert _clopper_pearson(0, 0, 0.05) == (0.0, 1.0)
-    assert _holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+def test_p_values_by_hand():
     real, generated = np.array([[0.0]] * 6 + [[9.0]] * 4), np.array([[0.0]] * 1 + [[9.0]] * 9)
     for mode in precall.find_modes(real, generated, n_modes=2):
         assert mode.p_value == pytest.approx(2 * fisher_exact([[6, 4], [1, 9]])[1])
@@ -79,8 +76,7 @@ def test_modes_and_diagnosis_in_a_result():
     result = precall.evaluate(*fig3(1500), scores=(), intervals=True, modes="auto")
     text = "\n".join(result.diagnosis())
     for word in ("dropped", "invented", "under-produced", "over-produced"):
-        assert f"is {word}." in text
-    assert "Where a mode is dropped the others must be produced more often." in text
+        assert f"is {word}: look at rows " in text
     assert precall.Evaluation.from_json(result.to_json()).diagnosis() == result.diagnosis()
 
 
@@ -94,6 +90,53 @@ def test_modes_and_diagnosis_in_a_result():
 def test_refusals(n_modes, message):
     with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
         precall.find_modes(np.eye(10), np.eye(10), n_modes=n_modes)
+
+
+def test_one_gaussian_has_regions_and_few_of_them():
+    rng = np.random.default_rng(0)
+    modes = precall.find_modes(rng.normal(size=(2000, 16)), rng.normal(0.2, 0.9, (2000, 16)))
+    assert {mode.kind for mode in modes} == {"region"}
+    assert {mode.finding for mode in modes} >= {"over-produced", "under-produced"}
+    sentences = mode_sentences(modes)
+    assert len(sentences) <= 5
+    for text in sentences:
+        assert re.fullmatch(
+            r"A region with .* is (over|under)-produced: look at rows [\d, ]+ of \w+\.", text
+        )
+    assert sum(mode.real_mass for mode in modes) == pytest.approx(1)
+
+
+def test_one_repeated_point_is_one_region():
+    (region,) = precall.find_modes(np.ones((500, 3)), np.ones((400, 3)))
+    assert (region.kind, region.real_mass, region.generated_mass) == ("region", 1, 1)
+    assert mode_sentences([region]) == [
+        "No region of the data is produced too often or too rarely."
+    ]
+
+
+def test_two_repeated_points_are_two_modes():
+    real, generated = np.repeat([[0.0], [1.0]], [500, 300], axis=0), np.ones((500, 1))
+    assert [(mode.kind, mode.finding) for mode in precall.find_modes(real, generated)] == [
+        ("mode", "over-produced"),
+        ("mode", "dropped"),
+    ]
+
+
+def test_a_chosen_number_of_parts_is_kept():
+    rows = np.random.default_rng(0).normal(size=(2, 400, 3))
+    assert [mode.kind for mode in precall.find_modes(*rows, n_modes=7)] == ["region"] * 7
+    assert [mode.kind for mode in precall.find_modes(*fig3(500), n_modes=4)] == ["mode"] * 4
+
+
+def test_many_different_modes_take_a_handful_of_sentences():
+    centers = 30.0 * np.eye(12)
+    rng = np.random.default_rng(0)
+    weights = np.r_[np.full(6, 1.6), np.full(6, 0.4)] / 12
+    real = np.repeat(centers, 200, axis=0) + rng.normal(size=(2400, 12))
+    generated = centers[rng.choice(12, 2400, p=weights)] + rng.normal(size=(2400, 12))
+    *first, last = mode_sentences(precall.find_modes(real, generated))
+    assert len(first) == 4
+    assert last == "So are 8 smaller modes: 2 over-produced, 6 under-produced."
 
 
 @pytest.mark.parametrize("n", [2, 3, 30])

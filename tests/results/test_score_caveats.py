@@ -77,8 +77,9 @@ def test_too_few_samples_for_an_interval():
     ]
     (warning,) = said(result, "No interval")
     assert warning == (
-        "No interval of precision_cover, recall_cover: intervals come from quarters of the samples, "
-        "and a quarter of 40 is too few for their neighbours; 44 samples of each class are needed."
+        "No interval of precision_cover, recall_cover: intervals come from quarters of the "
+        "samples, and a quarter of 40 is too few for their neighbours; 44 samples of each class "
+        "are needed."
     )
     for n in (43, 44):
         scores = evaluate(n, intervals=True).scores

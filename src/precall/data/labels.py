@@ -11,6 +11,7 @@ from precall.data.inputs import to_labels
 from precall.errors import InputError
 
 _LONGEST_NUMBER = 20
+_MOST_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,24 @@ class Labels:
         """Return how much of each side has this label."""
         sides = self.real, self.generated
         return ClassShare(*(None if s is None else float((s == label).mean()) for s in sides))
+
+    def one_sided(self) -> list[str]:
+        """Say which classes only one side has: nothing can be measured of these."""
+        if self.real is None or self.generated is None:
+            return []
+        found = []
+        for role, mine, other in (
+            ("real", self.real, self.generated),
+            ("generated", self.generated, self.real),
+        ):
+            labels = sorted(set(mine.tolist()) - set(other.tolist()), key=_natural)
+            if labels:
+                more = f" and {len(labels) - _MOST_NAMED} more" * (len(labels) > _MOST_NAMED)
+                named = ", ".join(map(repr, labels[:_MOST_NAMED])) + more
+                which, it = ("class", "it") if len(labels) == 1 else ("classes", "them")
+                are = "is" if len(labels) == 1 else "are"
+                found.append(f"{which} {named} {are} not evaluated: only {role} has {it}.")
+        return found
 
     def select(
         self, label: str, sets: tuple[FeatureSet, FeatureSet]

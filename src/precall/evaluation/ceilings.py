@@ -32,16 +32,17 @@ def find_ceilings(
     with sweeps.placed(held_out) if held_out is not None else nullcontext():
         for features in (perfect, generated):
             chosen = rng.choice(len(features), m, replace=False)
-            found.append(_scores(settings, (reference, features.subset(chosen, "subset")), sweeps))
+            pair = reference, features.subset(chosen, "subset")
+            found.append(scores_of(settings, pair, sweeps, "finding the ceiling"))
     return {
         name: Ceiling(found[0][name], found[1][name], len(reference), m)
         for name in found[0].keys() & found[1].keys()
     }
 
 
-def _scores(settings: Settings, sets: Sets, sweeps: Sweeps) -> dict[str, float]:
+def scores_of(settings: Settings, sets: Sets, sweeps: Sweeps, doing: str) -> dict[str, float]:
     """Score other sets, without curves or intervals."""
     asked = settings.asked_of_all(sets)
-    (found,) = sweeps.measure([asked], "finding the ceiling")
+    (found,) = sweeps.measure([asked], doing)
     pair = SamplePair(found.cross, sets, sweeps.session, settings.seed)
     return {r.name: r.measure(pair).value for r in settings.possible_scores(sets)}

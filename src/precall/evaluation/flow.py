@@ -22,6 +22,7 @@ from precall.evaluation.evidence_pool import (
     pool_evidence,
 )
 from precall.evaluation.headlines import find_headline, headline_caveats
+from precall.evaluation.influences import find_influences
 from precall.evaluation.settings import Settings
 from precall.findings.modes import find_modes
 from precall.findings.samples import Samples
@@ -49,7 +50,8 @@ def evaluate_sets(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> 
     for part in (sets, *both_sided.values()):
         sweeps.progress.announce(settings.expected_work(part))
 
-    found = assess(settings, sets, sweeps, call)
+    found, pair = assess(settings, sets, sweeps, call)
+    found["influences"] = find_influences(settings, pair, found["scores"], sweeps)
     if settings.ceiling is not False:
         ceilings = find_ceilings(settings, sets, held_out, sweeps)
         found["scores"] = {
@@ -62,11 +64,6 @@ def evaluate_sets(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> 
             *sets, n_modes=settings.modes, confidence=settings.confidence, seed=settings.seed
         )
     classes, skipped = _by_class(settings, both_sided, sweeps, call)
-    one_sided = [
-        f"class {label!r} is not evaluated: only one side has it."
-        for label, subset in subsets.items()
-        if subset is None
-    ]
     of_scores = score_caveats(
         found["scores"],
         settings.possible_scores(sets),
@@ -74,7 +71,8 @@ def evaluate_sets(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> 
         intervals=settings.intervals,
     )
     short = headline_caveats(settings.headline, sets)
-    doubts = [*caveats(*sets), *settings.caveats(sets), *short, *of_scores, *one_sided, *skipped]
+    doubts = [*caveats(*sets), *settings.caveats(sets), *short, *of_scores]
+    doubts += [*map(str, found["influences"]), *labels.one_sided(), *skipped]
     for text in doubts:
         warnings.warn(text, PrecallWarning, stacklevel=3)
     shares = {label: labels.share(label) for label in subsets}
@@ -82,8 +80,13 @@ def evaluate_sets(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> 
     return Evaluation(**found, warnings=(*read, *doubts), classes=classes, class_shares=shares)
 
 
-def assess(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> dict[str, Any]:
-    """Find the curves, scores, intervals and samples of two sets, by their names in a result."""
+def assess(
+    settings: Settings, sets: Sets, sweeps: Sweeps, call: str
+) -> tuple[dict[str, Any], SamplePair]:
+    """Find the curves, scores, intervals and samples of two sets, by their names in a result.
+
+    And what scores were made from.
+    """
     split, seed = settings.split, settings.seed
     named = settings.named_estimators(sets)
     plans = plan_folds(sweeps, named, sets, split, seed)
@@ -138,7 +141,7 @@ def assess(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> dict[st
         "reasons": headline.reasons,
         "replicates": replicates,
         "samples": samples,
-    }
+    }, pair
 
 
 def _by_class(
@@ -155,8 +158,8 @@ def _by_class(
             continue
         doubts = [*settings.caveats(subset), *headline_caveats(settings.headline, subset)]
         skipped += [f"class {label!r}: {text}" for text in doubts]
-        found = assess(settings, subset, sweeps, call) | {"samples": None}
-        classes[label] = Evaluation(**found, warnings=tuple(doubts))
+        found, _ = assess(settings, subset, sweeps, call)
+        classes[label] = Evaluation(**found | {"samples": None}, warnings=tuple(doubts))
     return classes, skipped
 
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 
 from precall.curves.pr_curve import PRCurve
 from precall.findings.modes import Mode
+from precall.findings.part_sentences import mode_sentences
 from precall.findings.reasons import Reason, Reasons
 from precall.findings.samples import Extreme, Extremes
 from precall.scores import Score
 
 _HIGH, _LOW = 0.9, 0.8  # support precision and recall at ½
 _CLEAR = 0.05  # total variation
-_MOST_MODES = 8
 _MOST_ROWS = 5
 _MOST_REASONS = 3
 
@@ -25,6 +25,7 @@ def diagnose(
     curve: PRCurve | None,
     modes: Sequence[Mode],
     extremes: Extremes,
+    classes: Sequence[str] = (),
 ) -> list[str]:
     """Return sentences: what is outside of which support, what is too rare, and which modes are.
 
@@ -34,6 +35,8 @@ def diagnose(
         Of which those of the headline are put in words.
     curve
         The best curve, for its total variation.
+    classes
+        What is said of classes, which comes first.
     """
     precision, missing = scores.get("support_precision"), scores.get("support_recall")
     at_half = scores.get("recall_at_half")
@@ -56,8 +59,9 @@ def diagnose(
     if curve is not None:
         sentences.append(_reweighting(curve))
     return [
+        *classes,
         *sentences,
-        *_modes(modes),
+        *mode_sentences(modes),
         *_rows("least realistic generated", extremes.worst_generated),
         *_rows("least covered real", extremes.least_covered_real),
     ]
@@ -123,27 +127,6 @@ def _reweighting(curve: PRCurve) -> str:
     )
 
 
-def _modes(modes: Sequence[Mode]) -> list[str]:
-    different = [mode for mode in modes if mode.finding != "as it should be"]
-    if not different and modes:
-        return [f"None of {len(modes)} modes is produced too often or too rarely."]
-    sentences = [
-        f"A mode with {_share(mode.real_mass, mode.real_interval)} of real and "
-        f"{_share(mode.generated_mass, mode.generated_interval)} of generated is {mode.finding}."
-        for mode in different[:_MOST_MODES]
-    ]
-    if len(different) > _MOST_MODES:
-        n_left = len(different) - _MOST_MODES
-        sentences.append(f"So are {n_left} smaller modes, one way or another.")
-    if any(mode.finding == "dropped" for mode in different):
-        sentences.append("Where a mode is dropped the others must be produced more often.")
-    return sentences
-
-
 def _rows(what: str, samples: Sequence[Extreme]) -> list[str]:
     listed = ", ".join(str(sample.row) for sample in samples[:_MOST_ROWS])
     return [f"Look at the {what} samples: rows {listed}."] if samples else []
-
-
-def _share(mass: float, interval: tuple[float, float]) -> str:
-    return f"{100 * mass:.1f} % ({100 * interval[0]:.1f} – {100 * interval[1]:.1f})"

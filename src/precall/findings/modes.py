@@ -2,7 +2,8 @@
 
 The union of both sets is clustered without a look at who is real. Were P = Q, the labels would be
 exchangeable given the union, so an exact test of each cluster needs no split; Holm's correction
-keeps the chance of any false alarm below 1 − confidence.
+keeps the chance of any false alarm below 1 − confidence. Where the data has no modes that are apart
+from each other, its parts are called regions.
 """
 
 import warnings
@@ -16,29 +17,32 @@ from numpy.typing import NDArray
 from precall.data.feature_sets import FeatureSet, check_same_features
 from precall.data.frames import Frame
 from precall.errors import InputError, check_integer
+from precall.findings.separation import Clustering, separated
+from precall.findings.shares import Finding, SharesCompared, compare_shares
 from precall.runtime.threads import single_threaded_libraries
 
-Finding = Literal["as it should be", "dropped", "invented", "under-produced", "over-produced"]
-
-_TRIED = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 30)
-_DEFAULT_MODES = 20
-_FEWEST_A_MODE = 10  # samples, on average
-_CLEAR_SILHOUETTE = 0.35
-_SILHOUETTE_SAMPLES = 1500
-_GONE = 0.1  # of q/p: below it a mode is dropped, above its inverse invented
+_TRIED = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30)
+_REGIONS = 12
+_FEWEST_A_CLUSTER = 10  # samples of each half, on average
+_MOST_SAMPLES = 6000  # that clusters are found with
 _N_NEAREST = 9
+_TILE = 4096
+
+Kind = Literal["mode", "region"]
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """A cluster of the union of both sets."""
+    """A mode of the union of both sets; a region, where modes are not apart from each other."""
 
+    kind: Kind
     real_mass: float  # share of real
     generated_mass: float  # share of generated
     real_interval: tuple[float, float]
     generated_interval: tuple[float, float]
     finding: Finding
-    p_value: float  # of equal shares, corrected for the number of modes
+    p_value: float  # of equal shares, corrected for the number of modes or regions; of several
+    # regions that are told as one: the smallest
     nearest_real: tuple[int, ...]  # rows of real nearest to the centre
     nearest_generated: tuple[int, ...]  # rows of generated nearest to the centre
 
@@ -58,10 +62,12 @@ def find_modes(
     real, generated
         As in :func:`precall.evaluate`.
     n_modes
-        Number of clusters. ``"auto"`` takes the number up to 30 that separates the samples most
-        clearly (by silhouette), or 20 where none does.
+        Number of clusters. ``"auto"`` finds the modes, up to 30, that are apart from each other by
+        a test on samples held out from the clustering; where there is but one, it compares
+        regions instead, and tells neighbouring ones with the same finding as one.
     confidence
-        1 − the chance to call any mode of equal distributions different; and of the intervals.
+        1 − the chance to call any mode of equal distributions different, 1 − the chance to find
+        several modes in a Gaussian or another log-concave law; and of the intervals.
     seed
         Of the clustering.
 
@@ -72,8 +78,8 @@ def find_modes(
     >>> places = np.array([[0, 0], [9, 0], [0, 9]])
     >>> real = places[rng.choice(3, 900, p=[0.5, 0.3, 0.2])] + rng.normal(size=(900, 2))
     >>> generated = places[rng.choice(3, 900, p=[0.7, 0.3, 0.0])] + rng.normal(size=(900, 2))
-    >>> [mode.finding for mode in precall.find_modes(real, generated)]
-    ['over-produced', 'as it should be', 'dropped']
+    >>> [(mode.kind, mode.finding) for mode in precall.find_modes(real, generated)]
+    [('mode', 'over-produced'), ('mode', 'as it should be'), ('mode', 'dropped')]
     """
     if n_modes != "auto":
         check_integer("n_modes", n_modes, 2)
@@ -85,103 +91,128 @@ def find_modes(
             f"n_modes={n_modes} needs at least {n_modes} samples; real and generated have "
             f"{sum(sizes)} together."
         )
-    labels, squared = _cluster(Frame.around(sets).dense(sets, np.float32), n_modes, seed)
-    n = sizes[:1]
-    modes = _compared(np.split(labels, n), np.split(squared, n), 1 - confidence)
+    rows = Frame.around(sets).dense(sets, np.float32)
+    with single_threaded_libraries(), warnings.catch_warnings(action="ignore"):
+        kind, clustering = _find_clusters(rows, n_modes, 1 - confidence, seed)
+        squared = _squared_distances(rows, clustering.centers)
+    parts = _Parts.of(clustering, squared, sizes[0])
+    found = parts.compared(1 - confidence)
+    groups = _neighbours_alike(parts, found) if kind == "region" and n_modes == "auto" else None
+    modes = parts.told(kind, found, groups or [[c] for c in range(len(found))], 1 - confidence)
     return tuple(sorted(modes, key=lambda mode: -max(mode.real_mass, mode.generated_mass)))
 
 
-def _compared(
-    labels: list[NDArray[np.intp]], squared: list[NDArray[np.float64]], level: float
-) -> Iterator[Mode]:
-    """Compare the shares of every cluster by Fisher's exact test."""
-    from scipy.stats import fisher_exact
+def _find_clusters(
+    rows: NDArray[Any], n_modes: int | Literal["auto"], level: float, seed: int
+) -> tuple[Kind, Clustering]:
+    """Return modes that are apart, or else clusters of all rows."""
+    rng = np.random.default_rng((seed, 6))
+    some = rows[np.sort(rng.permutation(len(rows))[:_MOST_SAMPLES])]
+    most = len(some) // (2 * _FEWEST_A_CLUSTER)
+    tried = [k for k in _TRIED if k <= most] if n_modes == "auto" else [n_modes]
+    apart = separated(some, tried, level, rng) if len(some) > 1 and tried else None
+    if n_modes == "auto" and apart is not None and apart.n_modes > 1:
+        return "mode", apart
+    n_clusters = max(1, min(_REGIONS, most)) if n_modes == "auto" else n_modes
+    is_apart = apart is not None and apart.n_modes == n_clusters
+    centers = _centers(some if n_modes == "auto" else rows, n_clusters, seed)
+    return "mode" if is_apart else "region", Clustering(centers, np.arange(len(centers)))
 
-    n, m = map(len, labels)
-    n_modes = squared[0].shape[1]
-    counts = np.transpose([np.bincount(of, minlength=n_modes) for of in labels]).tolist()
-    p_values = _holm([float(fisher_exact([[a, n - a], [b, m - b]])[1]) for a, b in counts])
-    for mode, ((a, b), p) in enumerate(zip(counts, p_values, strict=True)):
-        nearest = [_nearest(of == mode, s[:, mode]) for of, s in zip(labels, squared, strict=True)]
-        yield Mode(
-            real_mass=a / n,
-            generated_mass=b / m,
-            real_interval=_clopper_pearson(a, n, level),
-            generated_interval=_clopper_pearson(b, m, level),
-            finding=_finding(a, b, n, m, level / n_modes) if p <= level else "as it should be",
-            p_value=p,
-            nearest_real=nearest[0],
-            nearest_generated=nearest[1],
-        )
+
+def _centers(rows: NDArray[Any], n_clusters: int, seed: int) -> NDArray[np.float64]:
+    """Return the centres of clusters; fewer, if there are fewer different rows."""
+    from sklearn.cluster import KMeans, MiniBatchKMeans
+
+    kind = KMeans if len(rows) <= _MOST_SAMPLES else MiniBatchKMeans
+    clustering = kind(n_clusters, n_init=10, random_state=seed % 2**32).fit(rows)
+    return np.unique(np.asarray(clustering.cluster_centers_, np.float64), axis=0)
+
+
+def _squared_distances(rows: NDArray[Any], centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the squared distance of each row to each centre, (n, k)."""
+    squared = np.empty((len(rows), len(centers)))
+    for start in range(0, len(rows), _TILE):
+        tile = np.asarray(rows[start : start + _TILE], np.float64)
+        products = -2 * tile @ centers.T
+        squared[start : start + _TILE] = (tile**2).sum(axis=1)[:, None] + products
+    return np.asarray(squared + (centers**2).sum(axis=1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Parts:
+    """Which part of the union each sample belongs to."""
+
+    part_of: tuple[NDArray[np.intp], NDArray[np.intp]]  # real, generated: each (n,)
+    squared: tuple[NDArray[np.float64], NDArray[np.float64]]  # to the centres: each (n, k)
+    center_parts: NDArray[np.intp]  # (k,)
+
+    @classmethod
+    def of(cls, clustering: Clustering, squared: NDArray[np.float64], n: int) -> "_Parts":
+        part_of = clustering.mode_of[squared.argmin(axis=1)]
+        return cls((part_of[:n], part_of[n:]), (squared[:n], squared[n:]), clustering.mode_of)
+
+    def counts(self) -> list[tuple[int, int]]:
+        """Samples of both sides in each part."""
+        n_parts = int(self.center_parts.max()) + 1
+        found = [np.bincount(of, minlength=n_parts).tolist() for of in self.part_of]
+        return list(zip(*found, strict=True))
+
+    def compared(self, level: float) -> list[SharesCompared]:
+        """Compare the shares of every part."""
+        real, generated = self.part_of
+        return compare_shares(self.counts(), len(real), len(generated), level)
+
+    def are_neighbours(self) -> NDArray[np.bool_]:
+        """Whether some sample has one part's centre nearest and another part's next, (k, k)."""
+        n_parts = int(self.center_parts.max()) + 1
+        found = np.zeros((n_parts, n_parts), bool)
+        for squared in self.squared:
+            if squared.shape[1] > 1:
+                two = self.center_parts[np.argpartition(squared, 1, axis=1)[:, :2]]
+                found[two[:, 0], two[:, 1]] = True
+        return found | found.T
+
+    def told(
+        self,
+        kind: Kind,
+        found: Sequence[SharesCompared],
+        groups: Sequence[Sequence[int]],
+        level: float,
+    ) -> Iterator[Mode]:
+        """Tell groups of parts with the same finding as one each."""
+        counts = np.array(self.counts())
+        n, m = map(len, self.part_of)
+        for group in groups:
+            a, b = counts[list(group)].sum(axis=0).tolist()
+            (shares,) = compare_shares([(a, b)], n, m, level)
+            nearest = [
+                _nearest(np.isin(of, group), squared[:, np.isin(self.center_parts, group)])
+                for of, squared in zip(self.part_of, self.squared, strict=True)
+            ]
+            yield Mode(
+                kind,
+                shares.real,
+                shares.generated,
+                shares.real_interval,
+                shares.generated_interval,
+                found[group[0]].finding,
+                min(found[part].p_value for part in group),
+                *nearest,
+            )
+
+
+def _neighbours_alike(parts: _Parts, found: Sequence[SharesCompared]) -> list[list[int]]:
+    """Put neighbouring regions with the same finding together."""
+    from scipy.sparse.csgraph import connected_components
+
+    findings = np.array([shares.finding for shares in found])
+    alike = parts.are_neighbours() & (findings[:, None] == findings)
+    n_groups, group_of = connected_components(alike, directed=False)
+    return [np.flatnonzero(group_of == group).tolist() for group in range(n_groups)]
 
 
 def _nearest(inside: NDArray[np.bool_], squared: NDArray[np.float64]) -> tuple[int, ...]:
-    """Return the rows of a cluster that are nearest to its centre."""
+    """Return the rows of a part that are nearest to one of its centres."""
     rows = np.flatnonzero(inside)
-    order = rows[np.argsort(squared[rows], kind="stable")]
+    order = rows[np.argsort(squared[rows].min(axis=1), kind="stable")]
     return tuple(order[:_N_NEAREST].tolist())
-
-
-def _finding(a: int, b: int, n: int, m: int, level: float) -> Finding:
-    """Name what is wrong with a of n and b of m, by bounds on q/p: of a + b, b is binomial."""
-    bounds = _clopper_pearson(b, a + b, level)
-    low, high = (np.inf if share == 1 else share / (1 - share) * n / m for share in bounds)
-    if high < _GONE:
-        return "dropped"
-    if low > 1 / _GONE:
-        return "invented"
-    return "under-produced" if b / m < a / n else "over-produced"
-
-
-def _clopper_pearson(successes: int, trials: int, level: float) -> tuple[float, float]:
-    from scipy.stats import beta
-
-    if trials == 0:
-        return 0.0, 1.0
-    low = 0.0 if successes == 0 else float(beta.ppf(level / 2, successes, trials - successes + 1))
-    if successes == trials:
-        return low, 1.0
-    return low, float(beta.ppf(1 - level / 2, successes + 1, trials - successes))
-
-
-def _holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p-values for their number (Holm 1979)."""
-    order = np.argsort(p_values, kind="stable")
-    corrected = np.asarray(p_values)[order] * np.arange(len(order), 0, -1)
-    out = np.empty(len(order))
-    out[order] = np.minimum(np.maximum.accumulate(corrected), 1.0)
-    return [float(p) for p in out]
-
-
-def _cluster(
-    rows: NDArray[Any], n_modes: int | Literal["auto"], seed: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return each row's cluster and its squared distances to all centres."""
-    from sklearn.cluster import KMeans, MiniBatchKMeans
-
-    order = np.random.default_rng(seed).permutation(len(rows))
-    with single_threaded_libraries(), warnings.catch_warnings(action="ignore"):
-        if n_modes == "auto":
-            n_modes = _clearest(rows[order[:_SILHOUETTE_SAMPLES]], len(rows))
-        kind = KMeans if len(rows) <= 10 * _SILHOUETTE_SAMPLES else MiniBatchKMeans
-        clustering = kind(n_modes, n_init=10, random_state=seed % 2**32).fit(rows[order])
-        distances = np.asarray(clustering.transform(rows), np.float64)
-    return np.argmin(distances, axis=1), distances**2
-
-
-def _clearest(some: NDArray[Any], n: int) -> int:
-    """Return the number of clusters that separates the samples most clearly."""
-    from sklearn.cluster import KMeans
-    from sklearn.metrics import silhouette_score
-
-    found = {}
-    for n_modes in _TRIED:
-        if n_modes * _FEWEST_A_MODE > len(some):
-            break
-        labels = KMeans(n_modes, n_init=4, random_state=0).fit_predict(some)
-        if len(np.unique(labels)) == n_modes < len(some):
-            found[n_modes] = float(silhouette_score(some, labels))
-    best = max(found, key=found.__getitem__, default=0)
-    if best and found[best] >= _CLEAR_SILHOUETTE:
-        return best
-    return max(2, min(_DEFAULT_MODES, n // _FEWEST_A_MODE))

@@ -288,7 +288,7 @@ def plot_modes(modes: Sequence[Mode], ax: "Axes | None" = None) -> "Axes":
     ax.set_yticks(places, [f"{i + 1}: {mode.finding}" for i, mode in enumerate(modes)])
     for tick, mode in zip(ax.get_yticklabels(), modes, strict=True):
         tick.set_fontweight("normal" if mode.finding == "as it should be" else "bold")
-    ax.set_xlabel("share of samples in the mode, %")
+    ax.set_xlabel(f"share of samples in the {modes[0].kind}, %")
     ax.legend(frameon=False, **_LEGEND_ABOVE)
     return ax
 

@@ -183,11 +183,16 @@ def protocol(subject: Subject) -> Shown:
 
 
 def modes(model: Model) -> Shown:
-    """Modes of the data, and samples in the middle of each."""
+    """Modes or regions of the data, and samples in the middle of each."""
     found = model.result.modes
     if not found:
         return None
-    return {"modes": found, "most_pictures": _PICTURES_OF_A_MODE, "table": tables.mode_table(found)}
+    return {
+        "modes": found,
+        "kind": found[0].kind,
+        "most_pictures": _PICTURES_OF_A_MODE,
+        "table": tables.mode_table(found),
+    }
 
 
 def extremes(model: Model) -> Shown:

@@ -71,7 +71,7 @@ def difference_table(differences: Sequence[Difference]) -> Table:
 
 
 def mode_table(modes: Sequence[Mode]) -> Table:
-    """One row a mode."""
+    """One row a mode, or a region."""
     rows = [
         [
             str(number),
@@ -82,7 +82,10 @@ def mode_table(modes: Sequence[Mode]) -> Table:
         ]
         for number, mode in enumerate(modes, start=1)
     ]
-    return Table("Modes", ["mode", "of real", "of generated", "finding", "p-value"], rows)
+    kind = modes[0].kind
+    return Table(
+        f"{kind.capitalize()}s", [kind, "of real", "of generated", "finding", "p-value"], rows
+    )
 
 
 def class_table(result: Evaluation) -> Table:

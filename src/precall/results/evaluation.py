@@ -10,7 +10,9 @@ from precall.curves.pr_curve import PRCurve
 from precall.data.labels import ClassShare
 from precall.errors import InputError
 from precall.findings.diagnosis import diagnose
+from precall.findings.influence import Influence
 from precall.findings.modes import Mode
+from precall.findings.part_sentences import class_sentences
 from precall.findings.reasons import Reasons
 from precall.findings.samples import Extremes, Samples
 from precall.results import json_document
@@ -26,6 +28,8 @@ from precall.uncertainty.two_sample import TwoSampleTest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_CONFIDENCE = 0.95  # of what is said of classes, where no intervals were asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,8 @@ class Evaluation:
         The least realistic generated and the least covered real samples.
     reasons
         Why samples are outside of the support of the other class, where the headline was asked for.
+    influences
+        Single rows that decide a score: without them it would be another one.
     replicates
         With intervals: scores of random blocks of the samples, which comparisons are made from; not
         part of the JSON document.
@@ -117,6 +123,7 @@ class Evaluation:
     modes: tuple[Mode, ...] = ()
     extremes: Extremes = field(default_factory=Extremes)
     reasons: Reasons = field(default_factory=Reasons)
+    influences: tuple[Influence, ...] = ()
     replicates: Mapping[str, Replicates | Resampled] = field(default_factory=dict)
     samples: Samples | None = None
 
@@ -187,8 +194,12 @@ class Evaluation:
         return table_of_scores(self) if of == "scores" else table_of_curves(self)
 
     def diagnosis(self) -> list[str]:
-        """Say in words what is invented, dropped and re-weighted, and which modes are."""
-        return diagnose(self.scores, self.reasons, self.best_curve, self.modes, self.extremes)
+        """Say in words what is dropped, invented and re-weighted: classes, supports, modes."""
+        p, confidence = self.protocol, self.confidence or _CONFIDENCE
+        classes = class_sentences(self.class_shares, p.n, p.m, confidence)
+        return diagnose(
+            self.scores, self.reasons, self.best_curve, self.modes, self.extremes, classes
+        )
 
     def _title(self) -> str:
         p = self.protocol

@@ -94,6 +94,7 @@ def evaluation_entry(result: "Evaluation") -> dict[str, Any]:
         "modes": [asdict(mode) for mode in result.modes],
         "extremes": asdict(result.extremes),
         "reasons": asdict(result.reasons),
+        "influences": [asdict(influence) for influence in result.influences],
         "warnings": list(result.warnings),
         "scores": {name: asdict(score) for name, score in result.scores.items()},
         "curves": {name: how[name] | _curve_entry(c) for name, c in result.curves.items()},
@@ -122,6 +123,8 @@ def check_evaluation(result: "Evaluation") -> None:
             raise EntryError("shares of a mode must lie between 0 and 1")
     real += [row for reason in result.reasons.real for row in reason.rows]
     generated += [row for reason in result.reasons.generated for row in reason.rows]
+    for influence in result.influences:
+        (real if influence.role == "real" else generated).extend(influence.rows)
     for rows, n in ((real, result.protocol.n), (generated, result.protocol.m)):
         if not all(0 <= row < n for row in rows):
             raise EntryError("a row of a sample is out of range")

@@ -81,7 +81,7 @@ def _less_than_it_looks(shares: Mapping[str, Score], n: int) -> str | None:
 
 
 def _standard_error(score: Score, expected: float, n: int) -> float:
-    """From the interval, if there is one, and no less than that of n samples of which one is missed.
+    """From the interval, if there is one, and no less than that of n samples, one of them missed.
 
     Neighbours share samples: at P = Q covers vary up to 1.7 times as much as independent samples
     would (d = 3, n = m = 400; less in more dimensions and with more samples).
@@ -130,5 +130,5 @@ def _wide(shares: Mapping[str, Score], n: int) -> str | None:
 
 def _rounded(n: int) -> int:
     """Two digits are all that is known of a number of samples."""
-    unit = 10 ** max(0, len(str(n)) - 2)
+    unit = int(10 ** max(0, len(str(n)) - 2))
     return -(-n // unit) * unit

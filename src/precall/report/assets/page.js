@@ -364,7 +364,7 @@
         legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", traceorder: "reversed" },
         margin: { l: 10, r: 10, t: 30, b: 44 },
         xaxis: {
-          title: { text: isNarrow(chart) ? "share, %" : "share of samples in the mode, %" }, rangemode: "tozero",
+          title: { text: isNarrow(chart) ? "share, %" : `share of samples in the ${chart.dataset.kind}, %` }, rangemode: "tozero",
         },
         yaxis: { automargin: true, autorange: "reversed" },
       }),
