@@ -108,9 +108,7 @@ def test_small_classes_are_left_out_with_a_warning():
     labels = ["many"] * 100 + ["few"] * 2
     result = precall.evaluate(rows, rows, labels_real=labels, estimators=[precall.KNN(5)])
     assert list(result.classes) == ["many"]
-    assert any(
-        text.startswith("class 'few' is not evaluated: k=5 needs") for text in result.warnings
-    )
+    assert any(text.startswith("class 'few': not evaluated: k=5 needs") for text in result.warnings)
 
 
 def test_a_class_on_one_side_only_is_said():

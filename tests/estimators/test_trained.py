@@ -170,7 +170,7 @@ def test_too_few_to_train_on():
         REAL, GENERATED, estimators=["classifier:best"], scores=(), labels_real=labels
     )
     assert list(result.classes) == ["a"]
-    assert any("class 'b' is not evaluated" in text for text in result.warnings)
+    assert any("class 'b': not evaluated" in text for text in result.warnings)
 
 
 def test_balanced_classifiers_tell_the_same_ratio():

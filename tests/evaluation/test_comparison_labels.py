@@ -41,7 +41,7 @@ def test_labels_of_all_models_or_of_some():
         ),
         (
             {"labels_generated": HALVES, "subsample": True},
-            "labels_generated cannot be combined with subsample=True, which leaves rows out.",
+            "labels_generated cannot be combined with subsample, which leaves rows out.",
         ),
     ],
 )

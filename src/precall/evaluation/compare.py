@@ -93,7 +93,7 @@ def _as_models(
         listed = ", ".join(f"{name} has {size}" for name, size in sizes.items())
         raise InputError(
             f"scores depend on the number of samples, which differs: {listed}. Pass as many of "
-            "each, or take random subsets of the larger ones (subsample=True, --subsample)."
+            "each, or take random subsets of the larger ones (option subsample)."
         )
     rng = np.random.default_rng((seed, 5))
     return {
@@ -110,7 +110,7 @@ def _by_model(
     """Return the labels of each model's samples, if they are given."""
     if labels is not None and subsample:
         raise InputError(
-            "labels_generated cannot be combined with subsample=True, which leaves rows out."
+            "labels_generated cannot be combined with subsample, which leaves rows out."
         )
     if not isinstance(labels, Mapping):
         return dict.fromkeys(models, labels)

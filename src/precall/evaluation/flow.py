@@ -1,8 +1,9 @@
 """The flow from two sets of samples to a result."""
 
 import platform
+import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,6 +37,8 @@ from precall.uncertainty.intervals import Replicates, replicate_scores
 from precall.uncertainty.resampling import Resampled
 from precall.uncertainty.two_sample import binomial_test
 from precall.version import __version__
+
+_MOST_NAMED = 5  # classes
 
 
 def evaluate_sets(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> Evaluation:
@@ -149,18 +152,34 @@ def _by_class(
 ) -> tuple[dict[str, Evaluation], list[str]]:
     """Evaluate class by class; say which classes, or scores of them, there is too little for."""
     classes: dict[str, Evaluation] = {}
-    skipped: list[str] = []
+    said: dict[str, list[tuple[str, str]]] = {}  # by what is said, but for its numbers
     for label, subset in subsets.items():
         try:
             settings.check(subset)
         except InputError as error:
-            skipped.append(f"class {label!r} is not evaluated: {error}")
+            said.setdefault(_matter(str(error)), []).append((label, f"not evaluated: {error}"))
             continue
         doubts = [*settings.caveats(subset), *headline_caveats(settings.headline, subset)]
-        skipped += [f"class {label!r}: {text}" for text in doubts]
+        for text in doubts:
+            said.setdefault(_matter(text), []).append((label, text))
         found, _ = assess(settings, subset, sweeps, call)
         classes[label] = Evaluation(**found | {"samples": None}, warnings=tuple(doubts))
-    return classes, skipped
+    return classes, [_of_classes(matter) for matter in said.values()]
+
+
+def _matter(text: str) -> str:
+    return re.sub(r"[\d.]+", "#", text)
+
+
+def _of_classes(found: Sequence[tuple[str, str]]) -> str:
+    """Say once what holds for several classes."""
+    (label, text), *others = found
+    first = f"class {label!r}: {text}"
+    if not others:
+        return first
+    named = ", ".join(repr(other) for other, _ in others[:_MOST_NAMED])
+    more = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
+    return f"{first} Likewise {named}{more}."
 
 
 def _held_out(settings: Settings, real: FeatureSet) -> FeatureSet | None:

@@ -177,8 +177,8 @@ def _as_headline(
     is_preset = convention.name != "precall"
     if headline and is_preset:
         raise InputError(
-            f"headline=True cannot be combined with convention={convention.name!r}, which has no "
-            "such scores; evaluate with convention='precall'."
+            f"the headline cannot be combined with the convention {convention.name!r}, which has "
+            "no such scores; choose 'precall'."
         )
     is_list = isinstance(scores, Sequence) and not isinstance(scores, str)
     if is_preset or (headline is False and not is_list):
@@ -187,7 +187,7 @@ def _as_headline(
         return tuple(HEADLINE), scores
     named = [score for score in scores if isinstance(score, str) and score in HEADLINE]
     if headline is False and named:
-        raise InputError(f"headline=False cannot be combined with the score {named[0]!r}.")
+        raise InputError(f"the score {named[0]!r} is one of the headline, which is left out.")
     if len(set(named)) < len(named):
         raise InputError(f"scores names {named[0]!r} twice.")
     return tuple(HEADLINE) if headline else named, [s for s in scores if s not in named]

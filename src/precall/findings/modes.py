@@ -6,6 +6,7 @@ keeps the chance of any false alarm below 1 − confidence. Where the data has n
 from each other, its parts are called regions.
 """
 
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ _REGIONS = 12
 _FEWEST_A_CLUSTER = 10  # samples of each half, on average
 _MOST_SAMPLES = 6000  # that clusters are found with
 _N_NEAREST = 9
+_TAIL = 0.01  # of the values of a feature, on either side
+_FAR = 10  # times the width of the rest
 _TILE = 4096
 
 Kind = Literal["mode", "region"]
@@ -91,7 +94,7 @@ def find_modes(
             f"n_modes={n_modes} needs at least {n_modes} samples; real and generated have "
             f"{sum(sizes)} together."
         )
-    rows = Frame.around(sets).dense(sets, np.float32)
+    rows = _without_outliers(sets, seed)
     with single_threaded_libraries(), warnings.catch_warnings(action="ignore"):
         kind, clustering = _find_clusters(rows, n_modes, 1 - confidence, seed)
         squared = _squared_distances(rows, clustering.centers)
@@ -100,6 +103,26 @@ def find_modes(
     groups = _neighbours_alike(parts, found) if kind == "region" and n_modes == "auto" else None
     modes = parts.told(kind, found, groups or [[c] for c in range(len(found))], 1 - confidence)
     return tuple(sorted(modes, key=lambda mode: -max(mode.real_mass, mode.generated_mass)))
+
+
+def _without_outliers(sets: Sequence[FeatureSet], seed: int) -> NDArray[np.float32]:
+    """Return all rows around their medians, none of them so far out that the rest is one point."""
+    rng = np.random.default_rng((seed, 7))
+    chosen = [np.sort(rng.permutation(len(side))[:_MOST_SAMPLES]) for side in sets]
+    some = np.concatenate(
+        [side.select(rows).tile(0, len(rows)) for side, rows in zip(sets, chosen, strict=True)]
+    ).astype(np.float64)
+    low, center, high = np.quantile(some, (_TAIL, 0.5, 1 - _TAIL), axis=0)
+    reach = _FAR * (high - low)
+    varies = reach > 0  # but for rare samples
+    low = np.where(varies, center - reach, some.min(axis=0))
+    high = np.where(varies, center + reach, some.max(axis=0))
+    largest = float(np.maximum(high - center, center - low).max())
+    frame = Frame(center, math.frexp(largest)[1])
+    tiles = (tile for side in sets for tile in side.rows.tiles(_TILE))
+    return np.concatenate(
+        [frame.apply(np.clip(tile, low, high)).astype(np.float32) for tile in tiles]
+    )
 
 
 def _find_clusters(

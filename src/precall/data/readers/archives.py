@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 import zipfile
 import zlib
 from typing import IO, Any
@@ -133,7 +134,8 @@ def read_torch(place: ArrayLocation) -> NDArray[Any]:
             f"{torch.__version__}. Save it as .npy or .safetensors."
         )
     try:
-        loaded = torch.load(place.path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings(action="ignore"):  # of its own, about what it refuses
+            loaded = torch.load(place.path, map_location="cpu", weights_only=True)
     except MemoryError:
         raise
     except Exception as error:  # of many kinds; what torch advises is to switch its safety off
