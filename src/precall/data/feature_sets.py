@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ _TILE_BYTES = 2**20  # of float64: a tile stays in the cache
 class Rows:
     """A selection of rows, gathered only when a tile of them is read."""
 
-    array: FloatRows  # (n_stored, d), possibly memory-mapped
+    array: Any  # (n_stored, d) FloatRows, possibly memory-mapped, or a DeviceArray
     selection: NDArray[np.intp] | None = None  # (n,), None for every row
 
     def __len__(self) -> int:
@@ -53,14 +53,62 @@ class Rows:
 
     def tile(self, start: int, stop: int) -> FloatRows:
         """Return rows ``start`` to ``stop`` of the selection, in the stored precision."""
-        if self.selection is None:
-            return self.array[start:stop]
-        return self.array[self.selection[start:stop]]
+        chosen = slice(start, stop) if self.selection is None else self.selection[start:stop]
+        found: FloatRows = self.array[chosen]
+        return found
 
     def tiles(self, size: int) -> Iterator[FloatRows]:
         """Iterate over all rows, ``size`` at a time."""
         for start in range(0, len(self), size):
             yield self.tile(start, start + size)
+
+
+class Keeper(Protocol):
+    """Whoever holds rows says where, and looks at their values there."""
+
+    def keep(self, rows: Rows) -> Rows:
+        """Return rows where they are to be read from."""
+        ...
+
+    def check_values(self, rows: Rows, check: ValueCheck) -> None:
+        """Show every row to ``check``."""
+        ...
+
+
+class OnHost:
+    """Keeps rows in the memory of this process."""
+
+    def keep(self, rows: Rows) -> Rows:
+        """Return rows off any device."""
+        if isinstance(rows.array, np.ndarray):
+            return rows
+        return Rows(np.asarray(rows.array), rows.selection)
+
+    def check_values(self, rows: Rows, check: ValueCheck) -> None:
+        """Look at one tile after the other."""
+        for tile in rows.tiles(max(1, _TILE_BYTES // (8 * rows.n_features))):
+            check.add(tile)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadFeatures:
+    """Features as they were read and widened; no value was looked at yet."""
+
+    rows: Rows
+    role: str
+    source: str
+    input_dtype: str
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, data: object, role: str) -> "ReadFeatures | FeatureSet":
+        """Read ``data``; what was checked already stays so."""
+        if isinstance(data, FeatureSet):
+            return replace(data, role=role)
+        with noted() as notes:
+            array, source = to_array(data, role)
+        rows = Rows(_widen(_check_shape(array, role), role))
+        return cls(rows, role, source, str(array.dtype), tuple(note.text for note in notes))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,23 +146,25 @@ class FeatureSet:
         """Read, check and widen ``data``."""
         if isinstance(data, cls):
             return replace(data, role=role)
-        with noted() as notes:
-            array, source = to_array(data, role)
-        texts = tuple(note.text for note in notes)
-        rows = Rows(_widen(_check_shape(array, role), role))
-        check = ValueCheck(role)
-        for tile in rows.tiles(max(1, _TILE_BYTES // (8 * rows.n_features))):
-            check.add(tile)
+        return cls.checked(ReadFeatures.of(data, role), OnHost())
+
+    @classmethod
+    def checked(cls, read: "ReadFeatures | FeatureSet", keeper: "Keeper") -> Self:
+        """Check what was read, where it is to be kept."""
+        if isinstance(read, cls):
+            return read
+        rows, check = keeper.keep(read.rows), ValueCheck(read.role)
+        keeper.check_values(rows, check)
         check.finish()
         return cls(
             rows,
-            role,
-            source,
+            read.role,
+            read.source,
             check.row_hashes,
             check.n_constant,
             check.n_copied,
-            str(array.dtype),
-            texts,
+            read.input_dtype,
+            read.notes,
         )
 
     def __len__(self) -> int:
@@ -156,7 +206,7 @@ def check_same_features(real: FeatureSet, generated: FeatureSet) -> None:
         )
 
 
-def _check_shape(array: NDArray[Any], role: str) -> NDArray[Any]:
+def _check_shape(array: Any, role: str) -> Any:
     if array.ndim != 2:
         advice = {
             1: f"For samples with one feature each, pass {role}.reshape(-1, 1).",
@@ -174,7 +224,7 @@ def _check_shape(array: NDArray[Any], role: str) -> NDArray[Any]:
     return array
 
 
-def _widen(array: NDArray[Any], role: str) -> FloatRows:
+def _widen(array: Any, role: str) -> FloatRows:
     """Convert to float32 or float64 in native byte order, never losing a digit."""
     kind, size = array.dtype.kind, array.dtype.itemsize
     if array.dtype == object:
@@ -194,4 +244,5 @@ def _widen(array: NDArray[Any], role: str) -> FloatRows:
             "offset or rescale."
         )
     target = np.float32 if is_bfloat16 else np.result_type(array.dtype, np.float32)
-    return array.astype(target, copy=False)
+    widened: FloatRows = array.astype(target, copy=False)
+    return widened

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from precall.data.device_arrays import DeviceArray
 from precall.data.readers import read
 from precall.data.readers.archives import tensor_to_array
 from precall.data.readers.array_location import ArrayLocation
@@ -28,8 +29,11 @@ _ACCEPTED = (
 _EQUAL = "every sample needs the same number of features."
 
 
-def to_array(data: object, role: str) -> tuple[NDArray[Any], str]:
-    """Return the values of ``data`` as an array, and a short name of where they came from."""
+def to_array(data: object, role: str) -> tuple[Any, str]:
+    """Return the values of ``data`` as an array, and a short name of where they came from.
+
+    What is on a device stays there.
+    """
     if isinstance(data, str | os.PathLike):
         place = ArrayLocation.of(data, role)
         return read(data, role), place.shown if place.is_standard_input else os.fspath(data)
@@ -42,7 +46,7 @@ def to_array(data: object, role: str) -> tuple[NDArray[Any], str]:
     return array, source
 
 
-def _from_object(data: object, source: str, role: str) -> NDArray[Any] | None:
+def _from_object(data: object, source: str, role: str) -> NDArray[Any] | DeviceArray | None:
     if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
         raise InputError(
             f"{role} is a masked array with {int(np.sum(data.mask))} masked values; drop the rows "
@@ -52,6 +56,8 @@ def _from_object(data: object, source: str, role: str) -> NDArray[Any] | None:
         return np.asarray(data)
     if source.split(".")[0] in _FRAME_LIBRARIES:
         return _from_frame(data, role)
+    if (on_device := DeviceArray.of(data)) is not None:
+        return on_device
     if hasattr(data, "detach"):
         return tensor_to_array(data)
     if hasattr(data, "__array__"):

@@ -24,8 +24,13 @@ def hash_rows(rows: NDArray[Any]) -> Hashes:
     from precall.data._row_hash_kernel import hash_words
 
     values = rows.astype(np.float64, order="C") + 0.0  # -0.0 and 0.0 are one value
-    columns = np.arange(1, rows.shape[1] + 1, dtype=np.uint64)
-    return np.asarray(hash_words(values.view(np.uint64), _mix(columns * np.uint64(_GOLDEN)) | 1))
+    return np.asarray(hash_words(values.view(np.uint64), column_factors(rows.shape[1])))
+
+
+def column_factors(d: int) -> Hashes:
+    """Return the odd numbers that the words of each column are multiplied by, (d,)."""
+    columns = np.arange(1, d + 1, dtype=np.uint64)
+    return _mix(columns * np.uint64(_GOLDEN)) | np.uint64(1)
 
 
 @dataclass(frozen=True, slots=True)

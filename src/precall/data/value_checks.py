@@ -15,7 +15,7 @@ from precall.errors import InputError
 _LARGEST_MAGNITUDE = 1e150
 # Values from here on are multiples of 2**-511, and so are their differences, whose squares are
 # normal numbers: none vanishes, and none loses a digit. Values of float32 never come near.
-_SMALLEST_MAGNITUDE = 2.0**-459
+SMALLEST_MAGNITUDE = 2.0**-459
 
 
 @dataclass(slots=True, eq=False)
@@ -52,11 +52,32 @@ class ValueCheck:
         self._of_large.append(self._without_tiny(tile, hashes))
         self._n_rows += len(tile)
 
+    @property
+    def looks_at_columns(self) -> bool:
+        """Whether some features were equal so far, so that more rows have to be seen."""
+        return bool(self._alike) or self._n_rows == 0
+
+    def add_known(self, hashes: Hashes, varies: NDArray[np.bool_], largest: float) -> None:
+        """Take over what was found elsewhere of more rows: all finite, none of them tiny.
+
+        Parameters
+        ----------
+        hashes
+            As :func:`hash_rows` computes them.
+        varies
+            (d,) whether a feature differs from that of the first row of all.
+        """
+        self._hashes.append(hashes)
+        self._of_large.append(hashes)
+        self._varies = varies if self._varies is None else self._varies | varies
+        self._largest = max(self._largest, largest)
+        self._n_rows += len(hashes)
+
     def _without_tiny(self, tile: NDArray[Any], hashes: Hashes) -> Hashes:
         """Hash rows as if values too small to square were 0."""
         if tile.dtype == np.float32:
             return hashes
-        is_tiny = (np.abs(tile) < _SMALLEST_MAGNITUDE) & (tile != 0)
+        is_tiny = (np.abs(tile) < SMALLEST_MAGNITUDE) & (tile != 0)
         if not is_tiny.any():
             return hashes
         self._largest_tiny = max(self._largest_tiny, float(np.abs(tile[is_tiny]).max()))
@@ -81,14 +102,14 @@ class ValueCheck:
         if n_alike:
             raise InputError(
                 f"{self.role} holds {n_alike + 1} rows that differ only in values below "
-                f"{_SMALLEST_MAGNITUDE:.1g}, whose squared distances underflow to 0. "
+                f"{SMALLEST_MAGNITUDE:.1g}, whose squared distances underflow to 0. "
                 f"{self._how_to_rescale()}"
             )
 
     def _how_to_rescale(self) -> str:
         """Name a scale that small values do not vanish in, nor large ones overflow."""
         scale = max(self._largest_tiny, 10 * self._largest / _LARGEST_MAGNITUDE)
-        if self._largest_tiny / scale < 1e6 * _SMALLEST_MAGNITUDE:
+        if self._largest_tiny / scale < 1e6 * SMALLEST_MAGNITUDE:
             return (
                 f"Beside values up to {self._largest:.3g} no scale suits them; leave out one or "
                 "the other."

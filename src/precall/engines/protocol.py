@@ -16,7 +16,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.data.feature_sets import Rows
+from precall.data.feature_sets import OnHost, Rows
 from precall.data.frames import over_power_of_two
 from precall.engines.answers import Counts, Floats, Nearest, Relation
 from precall.runtime.threads import in_threads, single_threaded_libraries
@@ -87,7 +87,7 @@ class Operand:
         return len(self.norms)
 
 
-class Session(ABC):
+class Session(OnHost, ABC):
     """Rows that were placed once, and the questions about them.
 
     Parameters
@@ -107,7 +107,7 @@ class Session(ABC):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def close(self) -> None:  # noqa: B027 - nothing to do for most
+    def close(self) -> None:
         """Let go of whatever is held."""
 
     def alone(self) -> Self:
@@ -179,6 +179,34 @@ class Session(ABC):
     ) -> NDArray[Any]:
         """Return inner products of a part of ``left`` with one of ``right``; from any thread."""
         return np.asarray(np.matmul(left.rows[part], right.rows[right_part].T, out=out))
+
+    def nearest_by_products(
+        self, rows: Operand, part: slice, depth: int
+    ) -> tuple[Counts, NDArray[Any]] | None:
+        """Find the ``depth`` nearest others of a part of some rows, or None: read products.
+
+        Places and norm − 2·product, which is a squared distance less the row's own norm, nearest
+        first: (n, depth) each.
+        """
+        return None
+
+    def products_within(
+        self, left: Operand, part: slice, right: Operand, bounds: NDArray[Any], out: NDArray[Any]
+    ) -> tuple[Counts | None, NDArray[Any]]:
+        """Return products, at least with all rows within the bound of any of a part.
+
+        Parameters
+        ----------
+        bounds
+            (n_part,) of norm − 2·product.
+        out
+            Room for all.
+
+        Returns
+        -------
+        Which rows of ``right``, None for all; and the products with these.
+        """
+        return None, self.products(left, part, right, out=out)
 
     def scatter(self, rows: Rows, center: Floats) -> Floats:
         """Sum the outer products of all rows less ``center``: (d, d)."""

@@ -123,7 +123,7 @@ class Trained(Estimator):
 
 def _precision(task: Task) -> np.dtype[Any]:
     """Precision that holds the samples to fit of both classes."""
-    return np.result_type(*(part.array for part in task.fitted))
+    return np.result_type(*(part.array.dtype for part in task.fitted))
 
 
 def _gather(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from precall.data.feature_sets import FeatureSet
+from precall.data.feature_sets import FeatureSet, ReadFeatures
 from precall.data.splits import Split
 from precall.engines import Engine
 from precall.errors import check_integer
@@ -66,7 +66,8 @@ def evaluate(
     seed
         Of all chance: the split, trained classifiers, the subsets of ``kernel_distance``.
     engine
-        ``"auto"`` or the name of an engine. Every engine returns the same numbers.
+        ``"cpu"``, ``"gpu"``, ``"gpu:1"`` for another device, or ``"auto"``: a GPU where one is
+        present and the work is worth it, or the samples are on it. All return the same numbers.
     convention
         Whose definitions the scores follow: ``"precall"``, or a program to reproduce, such as
         ``"prdc"`` or ``"torch-fidelity"``.
@@ -124,7 +125,10 @@ def evaluate(
         ceiling=ceiling,
         modes=modes,
     )
-    with open_sweeps(engine, threads=threads, progress=progress) as sweeps:
-        sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
+    read = ReadFeatures.of(real, "real"), ReadFeatures.of(generated, "generated")
+    rows = [side.rows for side in read]
+    with open_sweeps(engine, rows=rows, threads=threads, progress=progress) as sweeps:
+        first, second = (FeatureSet.checked(side, sweeps.session) for side in read)
+        sets = first, second
         with sweeps.placed(*sets):
             return evaluate_sets(settings, sets, sweeps, call)

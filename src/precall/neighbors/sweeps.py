@@ -343,10 +343,14 @@ class _Pair:
 
 @contextmanager
 def open_sweeps(
-    engine: str | Engine = "auto", *, threads: int | None = None, progress: bool = False
+    engine: str | Engine = "auto",
+    *,
+    rows: Sequence[Rows] = (),
+    threads: int | None = None,
+    progress: bool = False,
 ) -> Iterator[Sweeps]:
-    """Open a session of an engine, with a progress bar if one is wanted."""
-    chosen, workers = choose_engine(engine), n_threads(threads)
+    """Open a session of an engine that serves some rows, with a progress bar if one is wanted."""
+    chosen, workers = choose_engine(engine, rows), n_threads(threads)
     with progress_bar(shown=progress) as bar, chosen.open(workers, bar.advance) as session:
         yield Sweeps(session, bar, chosen.name)
 

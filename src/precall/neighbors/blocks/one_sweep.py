@@ -132,7 +132,6 @@ def _measure_balls(
     from precall.neighbors.blocks.sweep_kernels import (
         FoundInBlocks,
         Wanted,
-        nearest_of_rows,
         relate_blocks,
     )
 
@@ -160,14 +159,21 @@ def _measure_balls(
         room = np.empty((height, max(len(own), len(other))), dtype)  # used again and again
         for part in parts:
             n = part.stop - part.start
-            places, distances = np.empty((n, depth), np.int64), np.empty((n, depth), dtype)
-            dots = session.products(own, part, own, out=room[:n, : len(own)])
-            nearest_of_rows(dots, own.norms, part.start, depth, places, distances)
-            dots = session.products(own, part, other, out=room[:n, : len(other)])
+            places, distances = _nearest(session, own, part, depth, room[:n, : len(own)])
+            columns, dots = session.products_within(
+                own, part, other, distances[:, -1], out=room[:n, : len(other)]
+            )
+            every = slice(None) if columns is None else columns
+            shape = len(ks), len(other.norms[every]), n_lanes
+            held_here = held if columns is None else np.zeros(shape, np.uint64)
+            low, high = words[1]
             relate_blocks(
-                dots, other.norms, part.start, places, distances, *words,
-                wanted, FoundInBlocks(holds[:, part], held, cover[:, part], totals),
+                dots, other.norms[every], part.start, places, distances,
+                words[0], (low[every], high[every]),
+                wanted, FoundInBlocks(holds[:, part], held_here, cover[:, part], totals),
             )  # fmt: skip
+            if columns is not None:
+                held[:, columns] |= held_here
             session.advance(n * (len(own) + len(other)))
         return held, totals
 
@@ -184,6 +190,21 @@ def _measure_balls(
         dict(zip(covers, cover, strict=True)),
         dict(zip(ks, totals, strict=True)),
     )
+
+
+def _nearest(
+    session: Session, own: Operand, part: slice, depth: int, room: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """The nearest others of some samples in their class, and how far these are less a constant."""
+    from precall.neighbors.blocks.sweep_kernels import nearest_of_rows
+
+    found = session.nearest_by_products(own, part, depth)
+    if found is not None:
+        return found
+    places, distances = (np.empty((len(room), depth), kind) for kind in (np.int64, room.dtype))
+    dots = session.products(own, part, own, out=room)
+    nearest_of_rows(dots, own.norms, part.start, depth, places, distances)
+    return places, distances
 
 
 def _parts(n: int, n_columns: int, dtype: np.dtype[Any]) -> Iterator[slice]:

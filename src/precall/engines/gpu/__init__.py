@@ -1,0 +1,1 @@
+"""Exact answers at the speed of half-precision products, on any device that torch drives."""
