@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # Numba's cache overlooks edits of functions that it inlined: forget it when any kernel is newer.
 FORGET_KERNELS = find src -name '*.nb[ci]' ! -newer "$$(ls -t $$(grep -rl 'from numba' src --include='*.py') | head -1)" -delete
 
-.PHONY: demo quick test check format bench clean
+.PHONY: demo quick test test-gpu check format bench clean
 
 demo: $(VENV)/.runtime  ## evaluate four generators of handwritten digits, leave a picture
 	$(BIN)/precall demo --out demo
@@ -19,6 +19,10 @@ quick: $(VENV)/.dev  ## what to run between two edits: no browser, no simulation
 test: $(VENV)/.dev  ## run every test, doctest and README example
 	$(FORGET_KERNELS)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+test-gpu: $(VENV)-gpu/.torch  ## the GPU engine without a GPU: ordinary operations, then kernels interpreted
+	$(VENV)-gpu/bin/python -m pytest -q -n 2 tests/engines/test_gpu_bounds.py tests/engines/test_gpu_contract.py tests/data/test_device_arrays.py
+	TRITON_INTERPRET=1 $(VENV)-gpu/bin/python -m pytest -q -n 2 tests/engines/test_gpu_contract.py
 
 check: $(VENV)/.dev  ## lint, formatting, types
 	$(BIN)/ruff check .
@@ -34,7 +38,7 @@ bench: $(VENV)/.dev  ## speed as ratios, side by side with a bare matrix product
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-gpu demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "precall needs Python 3.11 or newer; set PYTHON=")'
@@ -48,3 +52,8 @@ $(VENV)/.runtime: $(VENV)/.python pyproject.toml
 $(VENV)/.dev: $(VENV)/.python pyproject.toml
 	$(PIP) --editable '.[dev]'
 	touch $@ $(VENV)/.runtime
+
+$(VENV)-gpu/.torch: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-gpu
+	$(VENV)-gpu/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[test]' torch==2.13.0 triton
+	touch $@

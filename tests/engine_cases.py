@@ -1,5 +1,7 @@
 """Every engine that keeps the contract, and data that is unkind to it."""
 
+import dataclasses
+
 import numpy as np
 
 from precall.data.feature_sets import FeatureSet
@@ -7,7 +9,9 @@ from precall.data.splits import NoSplit
 from precall.engines.cpu.engine import CpuEngine
 from precall.engines.cpu.kernel_choice import KERNELS, is_supported
 from precall.engines.reference import ReferenceEngine
+from precall.neighbors.statistics import ROLES, Ball, CrossPlan, NeighborPlan
 from precall.neighbors.sweeps import Ask, Sweeps
+from precall.neighbors.tie_rules import TieRule
 from toy_engine import ToyEngine
 
 ENGINES = {
@@ -34,6 +38,45 @@ def fold_of(real, generated, split=None):
     """The first fold of two arrays."""
     sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
     return (split or NoSplit()).folds(*sets, seed=0)[0]
+
+
+def own_balls(ks):
+    return frozenset((role, k) for role in ROLES for k in ks)
+
+
+def plan_for(fold, ks, rule=TieRule.CLOSED, offset=0.0):
+    smallest = min(len(fold.real.fit), len(fold.generated.fit))
+    ks = frozenset(k for k in ks if k < smallest)
+    has_split = fold.real.fit is not fold.real.evaluated
+    cross = CrossPlan(
+        balls=own_balls(ks),
+        nearest=True,
+        soft=own_balls(ks),
+        clipped=ks,
+        realism=ks,
+        realism_offset=offset,
+        tie_rule=rule,
+    )
+    requests = frozenset((ball, k) for ball in Ball for k in ks)
+    return NeighborPlan(requests, None if has_split else cross)
+
+
+def assert_same(found, expected, path=""):
+    """Equal to the bit; sums of logarithms to 1e-12 of what becomes of them."""
+    if dataclasses.is_dataclass(expected):
+        for field in dataclasses.fields(expected):
+            name = field.name
+            assert_same(getattr(found, name), getattr(expected, name), f"{path}.{name}")
+    elif isinstance(expected, dict):
+        assert found.keys() == expected.keys(), path
+        for key, values in expected.items():
+            assert_same(found[key], values, f"{path}[{key}]")
+    elif expected is None:
+        assert found is None, path
+    elif "log_missed" in path:
+        np.testing.assert_allclose(np.exp(found), np.exp(expected), 0, 1e-12, err_msg=path)
+    else:
+        np.testing.assert_array_equal(found, expected, err_msg=path)
 
 
 # Each takes a generator and a shape, and returns data that is unkind in its own way.

@@ -1,6 +1,5 @@
 """Every engine returns the reference's integers and radii, to the bit, on any input."""
 
-import dataclasses
 import os
 import subprocess
 import sys
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from engine_cases import ENGINES, NASTY, fold_of, measure
+from engine_cases import ENGINES, NASTY, assert_same, fold_of, measure, own_balls, plan_for
 from precall.data.feature_sets import Rows
 from precall.data.splits import HoldOut, NoSplit
 from precall.engines.cpu.engine import CpuEngine
@@ -18,68 +17,13 @@ from precall.engines.cpu.grid import Grid
 from precall.engines.cpu.kernel_choice import KERNELS, is_supported
 from precall.engines.cpu.pairs import integer_limits
 from precall.engines.reference import ReferenceEngine
-from precall.neighbors.statistics import ROLES, Ball, CrossPlan, NeighborPlan
+from precall.neighbors.statistics import Ball, CrossPlan, NeighborPlan
 from precall.neighbors.sweeps import Ask
 from precall.neighbors.tie_rules import TieRule
 from precall.runtime.threads import n_threads
+from strategies import nasty_pairs
 
 SUPPORTED = [name for name, kernel in KERNELS.items() if is_supported(kernel)]
-
-
-def own_balls(ks):
-    return frozenset((role, k) for role in ROLES for k in ks)
-
-
-def plan_for(fold, ks, rule=TieRule.CLOSED, offset=0.0):
-    smallest = min(len(fold.real.fit), len(fold.generated.fit))
-    ks = frozenset(k for k in ks if k < smallest)
-    has_split = fold.real.fit is not fold.real.evaluated
-    cross = CrossPlan(
-        balls=own_balls(ks),
-        nearest=True,
-        soft=own_balls(ks),
-        clipped=ks,
-        realism=ks,
-        realism_offset=offset,
-        tie_rule=rule,
-    )
-    requests = frozenset((ball, k) for ball in Ball for k in ks)
-    return NeighborPlan(requests, None if has_split else cross)
-
-
-def assert_same(found, expected, path=""):
-    """Equal to the bit; sums of logarithms to 1e-12 of what becomes of them."""
-    if dataclasses.is_dataclass(expected):
-        for field in dataclasses.fields(expected):
-            name = field.name
-            assert_same(getattr(found, name), getattr(expected, name), f"{path}.{name}")
-    elif isinstance(expected, dict):
-        assert found.keys() == expected.keys(), path
-        for key, values in expected.items():
-            assert_same(found[key], values, f"{path}[{key}]")
-    elif expected is None:
-        assert found is None, path
-    elif "log_missed" in path:
-        np.testing.assert_allclose(np.exp(found), np.exp(expected), 0, 1e-12, err_msg=path)
-    else:
-        np.testing.assert_array_equal(found, expected, err_msg=path)
-
-
-@st.composite
-def nasty_pairs(draw):
-    """Two sets, of one kind or of two, float32 or float64, from 2 to a few hundred rows."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    d = draw(st.sampled_from([1, 2, 3, 7, 32, 65]))
-    kinds = draw(st.tuples(st.sampled_from(sorted(NASTY)), st.sampled_from(sorted(NASTY))))
-    if draw(st.booleans()):
-        kinds = (kinds[0], kinds[0])
-    sets = []
-    for kind in kinds:
-        rows = NASTY[kind](rng, (draw(st.integers(2, 150)), d))
-        dtype = draw(st.sampled_from([np.float32, np.float64]))
-        fits = np.abs(rows).max() < 1e38
-        sets.append(rows.astype(dtype) if fits else rows)
-    return tuple(sets)
 
 
 @settings(max_examples=150, deadline=None)
