@@ -24,12 +24,11 @@ class Box:
     @classmethod
     def of(cls, rows: NDArray[Any]) -> Self:
         """Measure rows (n, d), of which there are two at least."""
-        low = high = rows[:2]
-        for start in range(0, len(rows), _ROWS_AT_A_TIME):
-            tile = rows[start : start + _ROWS_AT_A_TIME]
-            low = np.partition(np.concatenate([low, tile]) if start else tile, 1, axis=0)[:2]
-            high = np.partition(np.concatenate([high, tile]) if start else tile, -2, axis=0)[-2:]
-        return cls(low, high[::-1])
+        starts = range(0, len(rows), _ROWS_AT_A_TIME)
+        tiles = [rows[start : start + _ROWS_AT_A_TIME] for start in starts]
+        low = np.concatenate([_two_lowest(tile) for tile in tiles])
+        high = np.concatenate([-_two_lowest(-tile) for tile in tiles])
+        return cls(np.sort(low, axis=0)[:2], np.sort(high, axis=0)[:-3:-1])
 
     def beyond(self, rows: NDArray[Any], *, of_own: bool = False) -> tuple[Floats, Places]:
         """How far each row is beyond the range in its worst feature, negative inside; and which.
@@ -48,6 +47,17 @@ class Box:
             worst[start : start + len(tile)] = chosen
             far[start : start + len(tile)] = out[np.arange(len(tile)), chosen]
         return far, worst
+
+
+def _two_lowest(rows: NDArray[Any]) -> NDArray[Any]:
+    """The lowest and the second lowest of each feature, equal where two samples share the lowest.
+
+    An infinite second where there is but one sample.
+    """
+    lowest = rows.min(axis=0)
+    is_lowest = rows == lowest
+    second = np.where(is_lowest, np.inf, rows).min(axis=0)
+    return np.stack([lowest, np.where(is_lowest.sum(axis=0) > 1, lowest, second)])
 
 
 def box_test(view: View) -> Outlyingness:

@@ -15,6 +15,7 @@ from precall.headline.box import Box
 from precall.headline.grid import grids_of, off_grid
 from precall.headline.moments import Ellipsoid, Moments, few_directions, squared_norms
 from precall.headline.outlyingness import Floats
+from precall.headline.scaling import in_spreads
 from precall.headline.views import View
 from precall.runtime.threads import in_threads
 
@@ -22,6 +23,7 @@ Scores = tuple[Floats, Floats]  # of real and of generated samples: the higher, 
 
 _BOOSTED_ON = 1000  # samples of a class
 _N_TREES = 60
+_ROWS_AT_A_TIME = 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,10 +52,11 @@ class Classes:
         fold = self.folds[i]
         return fold.real.evaluated.stored, fold.generated.evaluated.stored
 
-    def scaled_fold(self, i: int) -> Fold:
-        """Fold i in the units of real."""
+    def scaled_fold(self, i: int, fitted_on: int) -> Fold:
+        """Fold i in the units of real, fitted on so many samples of a class at most."""
+        rng = np.random.default_rng((self.seed, 9, i))
         sides = [
-            FitEval(rows.select(fitted), rows.select(evaluated))
+            FitEval(rows.select(some(fitted, fitted_on, rng)), rows.select(evaluated))
             for rows, fitted, evaluated in zip(
                 (self.real.references, self.real.queries),
                 self.fitted(i),
@@ -89,6 +92,11 @@ def score_folds(classes: Classes) -> dict[str, Scores]:
             scores[name][0][places[0]] = values[: len(places[0])]
             scores[name][1][places[1]] = values[len(places[0]) :]
     return scores
+
+
+def some(rows: NDArray[Any], most: int, rng: np.random.Generator) -> NDArray[Any]:
+    """So many of the rows at most, in their order."""
+    return rows if len(rows) <= most else rows[np.sort(rng.permutation(len(rows))[:most])]
 
 
 def _both(
@@ -170,11 +178,17 @@ def _grid(classes: Classes, i: int) -> Floats:
 
 
 def _boosting(fitted: Sequence[NDArray[Any]], judged: NDArray[Any], seed: int) -> Floats:
-    """Log odds by boosted trees of a few thousand samples: never fewer are judged."""
+    """Log odds by boosted trees, fitted on 1 000 samples of a class at most; all are judged.
+
+    Beside the features the trees see how far a sample is from the middle of either class: what
+    differs in its norm differs little in every feature.
+    """
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     rng = np.random.default_rng(seed)
-    chosen = [rows[rng.permutation(len(rows))[:_BOOSTED_ON]] for rows in fitted]
+    chosen = [some(rows, _BOOSTED_ON, rng) for rows in fitted]
+    middles = [in_spreads(rows).mean(axis=0) for rows in chosen]
+    *chosen, judged = (_with_radii(rows, middles) for rows in (*chosen, judged))
     labels = np.repeat([1, 0], [len(rows) for rows in chosen])
     order = rng.permutation(len(labels))
     trees = HistGradientBoostingClassifier(
@@ -187,6 +201,16 @@ def _boosting(fitted: Sequence[NDArray[Any]], judged: NDArray[Any], seed: int) -
     )
     trees.fit(np.concatenate(chosen)[order], labels[order])
     return np.asarray(trees.decision_function(judged), np.float64)
+
+
+def _with_radii(rows: NDArray[Any], middles: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Features, then the squared distance from each middle, in spreads."""
+    radii = np.empty((len(rows), len(middles)), rows.dtype)
+    for start in range(0, len(rows), _ROWS_AT_A_TIME):
+        tile = in_spreads(rows[start : start + _ROWS_AT_A_TIME])
+        for j, middle in enumerate(middles):
+            radii[start : start + len(tile), j] = squared_norms(tile - middle)
+    return np.concatenate([rows, radii], axis=1)
 
 
 def comparable(scores: Scores, folds: Sequence[Fold], reference: int) -> Scores:

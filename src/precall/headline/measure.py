@@ -21,6 +21,7 @@ from precall.runtime.threads import single_threaded_libraries
 N_FOLDS = 5
 _LINEAR = ("linear", "centroid")  # classifiers whose half-spaces test the support
 _SUREST = 700.0  # log odds
+_NEIGHBORS_AMONG = 4000  # samples of a class
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,12 +63,16 @@ def _as_evidence(scores: Scores) -> Evidence:
 
 
 def _neighbor_evidence(classes: Classes, sweeps: Sweeps) -> dict[str, Evidence]:
-    """Evidence of the classifiers that count neighbours, of real, then of generated samples."""
+    """Evidence of the classifiers that count neighbours, of real, then of generated samples.
+
+    Among 4 000 samples of a class at most: more would cost more than they tell.
+    """
     sizes = [len(rows) for rows in classes.scaled]
-    k = max(1, round(math.sqrt(min(sizes))))
+    k = max(1, round(math.sqrt(min(*sizes, _NEIGHBORS_AMONG))))
     estimators: list[NeighborEstimator] = [Coverage(k=k), Parzen(k=k)]
     plan = NeighborPlan().union(estimator.needs() for estimator in estimators)
-    asked = [Ask(classes.scaled_fold(i), plan) for i in range(len(classes.folds))]
+    folds = [classes.scaled_fold(i, _NEIGHBORS_AMONG) for i in range(len(classes.folds))]
+    asked = [Ask(fold, plan) for fold in folds]
     rows = classes.real.references, classes.real.queries
     sweeps.session.place(*rows)
     try:

@@ -19,7 +19,7 @@ _SKETCHED_TO = 2048
 class Moments:
     """Sums over samples less a centre, which add up: of rows, of their products, of norms⁴."""
 
-    center: Floats  # (d,)
+    center: Floats  # (d,) the mean, or near it: norms⁴ are not moved
     n: int
     total: Floats  # (d,)
     scatter: Floats  # (d, d)

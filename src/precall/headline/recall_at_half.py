@@ -45,7 +45,8 @@ class Measured:
     def draws(self, of_real: NDArray[Any], of_generated: NDArray[Any]) -> Floats:
         """The same of the best classifier if samples count as often as their weight says.
 
-        Of the one classifier: the smallest of many in every draw would vary less.
+        Of the one classifier, and above 1, too: the smallest of many in every draw would vary less,
+        and so would one that is cut off where the trivial classifier is better.
         """
         if not len(self.recalls):
             return np.ones(len(of_real))
@@ -57,7 +58,7 @@ class Measured:
         ):
             chosen = weights[:, places]
             rates.append(chosen[:, errs].sum(axis=1) / np.maximum(chosen.sum(axis=1), 1))
-        return np.asarray(np.minimum(rates[0] + rates[1] / TRADE_OFF, 1.0))
+        return np.asarray(rates[0] + rates[1] / TRADE_OFF)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

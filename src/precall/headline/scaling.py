@@ -70,6 +70,11 @@ class RobustScale:
         return Rows(scaled)
 
 
+def in_spreads(coordinates: NDArray[Any]) -> NDArray[Any]:
+    """Return z itself of coordinates arsinh z: distances from the median in spreads."""
+    return np.asarray(np.sinh(coordinates))
+
+
 def _columns(rows: Rows, start: int) -> Floats:
     """Some features of all samples, (c, n)."""
     columns = rows.array[:, start : start + _COLUMNS_AT_A_TIME]
