@@ -1,4 +1,4 @@
-"""Draw what each test of the support sees: python -m benchmarks.headline_picture docs/headline.png."""
+"""What each test of the support sees: python -m benchmarks.headline_picture docs/headline.png."""
 
 import sys
 
@@ -47,7 +47,7 @@ def draw(ax, title, rows, test, half_width):
 
 def half_space(ax, rng, rows):
     """The plane that 99.5 % of real keep to, across the way to a generated cloud."""
-    generated = rng.normal(0, 0.5, (300, 2)) + [2.1, 1.2]
+    generated = rng.normal((2.1, 1.2), 0.5, (300, 2))
     direction = np.array([2.1, 1.2]) / np.hypot(2.1, 1.2)
     cut = threshold_of(rows @ direction)
     ticks = np.linspace(-4, 4, N_A_SIDE)

@@ -8,7 +8,7 @@ ROWS = np.random.default_rng(0).normal(size=(2500, 3))
 def test_how_far_beyond_the_range_in_the_worst_feature():
     box = Box.of(ROWS)
     low, high = ROWS.min(axis=0), ROWS.max(axis=0)
-    far, worst = box.beyond(np.array([high + [0, 2, 1], low - [3, 0, 0], np.zeros(3)]))
+    far, worst = box.beyond(np.stack([np.add(high, (0, 2, 1)), low - (3, 0, 0), np.zeros(3)]))
     np.testing.assert_allclose(far[:2], [2, 3])
     assert worst[:2].tolist() == [1, 0]
     assert far[2] < 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from precall.evaluation.evidence_pool import Sets
 from precall.findings.reasons import Reasons, reasons_of
 from precall.headline.measure import measure_headline
-from precall.headline.outlyingness import EPSILON, settled_epsilon
+from precall.headline.outlyingness import ENOUGH, EPSILON, settled_epsilon
 from precall.headline.support import Support
 from precall.neighbors.sweeps import Sweeps
 from precall.scores import Score
@@ -85,11 +85,14 @@ def headline_caveats(names: Sequence[str], sets: Sets) -> list[str]:
     if (shortage := headline_shortage(names, sets)) is not None:
         return [f"{shortage} Left out."]
     sides = {"support_precision": sets[0], "support_recall": sets[1]}
-    grown = {name: side for name, side in sides.items() if name in names}
+    grown = {
+        name: f"{100 * settled_epsilon(len(side)):.2g} % of {len(side)} {side.role} samples"
+        for name, side in sides.items()
+        if name in names and settled_epsilon(len(side)) > EPSILON
+    }
+    if not grown:
+        return []
     return [
-        f"{name}: {len(side)} samples of {side.role} are few, so that each test of the support "
-        f"leaves out {100 * settled_epsilon(len(side)):.2g} % of them instead of "
-        f"{100 * EPSILON:.2g} %."
-        for name, side in grown.items()
-        if settled_epsilon(len(side)) > 2 * EPSILON
+        f"{', '.join(grown)}: with fewer than {ENOUGH} samples each test of the support leaves out "
+        f"more than {100 * EPSILON:.2g} %: {', '.join(grown.values())}."
     ]

@@ -71,5 +71,9 @@ def box_test(view: View) -> Outlyingness:
     of_references[core], _ = box.beyond(references[core], of_own=True)
     of_queries, worst = box.beyond(view.queries.array)
     return Outlyingness(
-        "box", of_references, of_queries, lambda i: f"beyond the range of feature {worst[i]}"
+        "box",
+        of_references,
+        of_queries,
+        lambda i: f"beyond the range of feature {worst[i]}",
+        names_feature=True,
     )

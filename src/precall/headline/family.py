@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ Scores = tuple[Floats, Floats]  # of real and of generated samples: the higher, 
 _BOOSTED_ON = 1000  # samples of a class
 _N_TREES = 60
 _ROWS_AT_A_TIME = 1024
+_ONE_FIT_AT_A_TIME = Lock()  # scikit-learn sets the filters of warnings, which all threads share
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,7 +201,8 @@ def _boosting(fitted: Sequence[NDArray[Any]], judged: NDArray[Any], seed: int) -
         early_stopping=False,
         random_state=seed,
     )
-    trees.fit(np.concatenate(chosen)[order], labels[order])
+    with _ONE_FIT_AT_A_TIME:
+        trees.fit(np.concatenate(chosen)[order], labels[order])
     return np.asarray(trees.decision_function(judged), np.float64)
 
 

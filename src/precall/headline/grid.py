@@ -97,7 +97,11 @@ def grid_test(view: View) -> Outlyingness | None:
     of_references, _ = off_grid(grids, references, view.core)
     of_queries, worst = off_grid(grids, queries)
     return Outlyingness(
-        "grid", of_references, of_queries, lambda i: f"off the grid of feature {worst[i]}"
+        "grid",
+        of_references,
+        of_queries,
+        lambda i: f"off the grid of feature {worst[i]}",
+        names_feature=True,
     )
 
 

@@ -11,6 +11,7 @@ Flags = NDArray[np.bool_]
 
 EPSILON = 0.005
 FEWEST_OUTSIDE = 2  # so that no single outlier decides
+ENOUGH = 599  # samples of which that is no more than ε
 
 
 def n_outside(n: int) -> int:
@@ -42,8 +43,14 @@ class Outlyingness:
     of_queries: Floats  # (m,)
     reason: Callable[[int], str]
     """Of a query that is outside: why."""
+    names_feature: bool = False  # whether the reason says which feature to look at
 
     @property
     def threshold(self) -> float:
         """What all but a few references keep to."""
         return threshold_of(self.of_references)
+
+    @property
+    def outside(self) -> Flags:
+        """Which queries do not keep to it, (m,)."""
+        return self.of_queries > self.threshold

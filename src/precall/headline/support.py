@@ -64,7 +64,7 @@ class Support:
     @property
     def inside(self) -> NDArray[np.bool_]:
         """Which queries each test lets in: (n_tests, m)."""
-        return np.stack([test.of_queries <= test.threshold for test in self.tests])
+        return ~np.stack([test.outside for test in self.tests])
 
     def by_test(self) -> dict[str, float]:
         """Q(S_j)/P(S_j) of every test, on all samples; more than 1 by chance."""
