@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from precall.headline.ball import ball_test
 from precall.headline.box import box_test
 from precall.headline.family import Scores
+from precall.headline.gap import gap_test
 from precall.headline.grid import grid_test
 from precall.headline.outlyingness import (
     FEWEST_OUTSIDE,
@@ -49,7 +50,7 @@ class Support:
         """
         share = 100 * (1 - settled_epsilon(len(view.reach)))
         reason = f"beyond a plane that {share:.3g} % of {view.role} keep to"
-        tests = [ball_test(view), box_test(view), shell_test(view)]
+        tests = [ball_test(view), box_test(view), gap_test(view), shell_test(view)]
         tests += [
             Outlyingness(f"half-space ({name})", *outlyingness, lambda i: reason)
             for name, outlyingness in half_spaces.items()

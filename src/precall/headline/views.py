@@ -25,6 +25,7 @@ class View:
     reach: Floats  # (n,) distance of each reference to its third nearest other
     query_reach: Floats  # (m,) distance of each query to its third nearest reference
     core: Flags  # (n,) references that are not isolated by that measure
+    threads: int
 
     @classmethod
     def of(cls, references: FeatureSet, queries: FeatureSet, session: Session) -> Self:
@@ -42,7 +43,7 @@ class View:
         reach, query_reach = np.sqrt(of_own[:, 0, 0]), np.sqrt(of_other[:, 0, 0])
         core = reach <= threshold_of(reach)
         raw = _whole(references.rows), _whole(queries.rows)
-        return cls(references.role, own, other, raw, reach, query_reach, core)
+        return cls(references.role, own, other, raw, reach, query_reach, core, session.threads)
 
 
 def _whole(rows: Rows) -> NDArray[Any]:
