@@ -9,6 +9,7 @@ from matplotlib import pyplot as plt
 from precall.data.feature_sets import FeatureSet
 from precall.headline.ball import ball_test
 from precall.headline.box import box_test
+from precall.headline.gap import gap_test
 from precall.headline.grid import grid_test
 from precall.headline.outlyingness import threshold_of
 from precall.headline.shell import shell_test
@@ -27,6 +28,10 @@ def two_moons(rng, n):
 def ring(rng, n):
     rows = rng.normal(size=(n, 2))
     return rows / np.linalg.norm(rows, axis=1, keepdims=True) + rng.normal(0, 0.05, (n, 2))
+
+
+def three_columns(rng, n):
+    return rng.uniform((-0.2, -1), (0.2, 1), (n, 2)) + rng.integers(-1, 2, (n, 1)) * (1.2, 0)
 
 
 def draw(ax, title, rows, test, half_width):
@@ -64,12 +69,13 @@ def half_space(ax, rng, rows):
 
 def main(path: str) -> None:
     rng = np.random.default_rng(0)
-    figure, axes = plt.subplots(1, 5, figsize=(15, 3.3), layout="constrained")
+    figure, axes = plt.subplots(1, 6, figsize=(18, 3.3), layout="constrained")
     draw(axes[0], "ball: near three of real", two_moons(rng, 1500), ball_test, 2.2)
     draw(axes[1], "box: within every range", rng.uniform(-1, 1, (1500, 2)), box_test, 1.6)
-    draw(axes[2], "shell: the radius of real", ring(rng, 1500), shell_test, 1.8)
-    half_space(axes[3], rng, rng.normal(0, 0.8, (1500, 2)))
-    draw(axes[4], "grid: on the steps of real", grid_rows(rng), wide_grid_test, 3.4)
+    draw(axes[2], "gap: among every value", three_columns(rng, 1500), gap_test, 2.4)
+    draw(axes[3], "shell: the radius of real", ring(rng, 1500), shell_test, 1.8)
+    half_space(axes[4], rng, rng.normal(0, 0.8, (1500, 2)))
+    draw(axes[5], "grid: on the steps of real", grid_rows(rng), wide_grid_test, 3.4)
     figure.savefig(path, dpi=110)
 
 
