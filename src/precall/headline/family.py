@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from precall.data.splits import FitEval, Fold
 from precall.headline.box import Box
-from precall.headline.gap import depths_in_gaps
 from precall.headline.grid import grids_of, off_grid
 from precall.headline.moments import Ellipsoid, Moments, few_directions, squared_norms
 from precall.headline.outlyingness import Floats
@@ -79,8 +78,7 @@ def score_folds(classes: Classes) -> dict[str, Scores]:
         scaled = classes.scaled
         fitted = [rows[chosen] for rows, chosen in zip(scaled, classes.fitted(i), strict=True)]
         judged = _both(scaled, classes.evaluated(i))
-        found = moments.judge(i, classes)
-        found |= {"box": _box(fitted, judged), "gap": _gap(fitted, judged)}
+        found = {**moments.judge(i, classes), "box": _box(fitted, judged)}
         if has_grid:
             found["grid"] = _grid(classes, i)
         return found | {"boosting": _boosting(fitted, judged, classes.seed + i)}
@@ -168,14 +166,6 @@ def _box(fitted: Sequence[NDArray[Any]], judged: NDArray[Any]) -> Floats:
     """How much farther beyond the range of generated than of real; 0 within both."""
     of_real, of_generated = (np.maximum(Box.of(rows).beyond(judged)[0], 0.0) for rows in fitted)
     return np.asarray(of_generated - of_real)
-
-
-def _gap(fitted: Sequence[NDArray[Any]], judged: NDArray[Any]) -> Floats:
-    """How much deeper in a gap of generated than in one of real; each less than usual is none."""
-    of_real, of_generated = (
-        np.maximum(depths_in_gaps(rows, [(judged, False)])[0][0], 1.0) for rows in fitted
-    )
-    return np.asarray(np.log(of_generated) - np.log(of_real))
 
 
 def _grid(classes: Classes, i: int) -> Floats:

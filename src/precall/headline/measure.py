@@ -11,6 +11,7 @@ from precall.data.feature_sets import FeatureSet
 from precall.data.splits import CrossFit
 from precall.estimators import Coverage, NeighborEstimator, Parzen, Task
 from precall.headline.family import Classes, Scores, comparable, score_folds
+from precall.headline.outlyingness import Outlyingness
 from precall.headline.recall_at_half import RecallAtHalf
 from precall.headline.support import Support
 from precall.headline.views import View
@@ -51,8 +52,23 @@ def measure_headline(
         precision = Support.of(of_real, {k: (-r, -g) for k, (r, g) in by_real.items()}, seed)
         recall = Support.of(of_generated, {k: (g, r) for k, (r, g) in by_generated.items()}, seed)
         evidence = _neighbor_evidence(classes, sweeps)
+        scores["gap"] = _gap_scores(precision.test("gap"), recall.test("gap"))
         evidence |= {name: _as_evidence(both) for name, both in scores.items()}
         return Headline(precision, recall, RecallAtHalf.of(evidence, seed))
+
+
+def _gap_scores(of_real: Outlyingness, of_generated: Outlyingness) -> Scores:
+    """How much deeper in a gap of generated than in one of real; what is usual is no gap.
+
+    Nobody fills the gap that he is judged by, so that no folds are needed.
+    """
+    depths = (of_real.of_references, of_real.of_queries)
+    others = (of_generated.of_queries, of_generated.of_references)
+    real, generated = (
+        np.log(np.maximum(other, 1.0)) - np.log(np.maximum(own, 1.0))
+        for own, other in zip(depths, others, strict=True)
+    )
+    return real, generated
 
 
 def _as_evidence(scores: Scores) -> Evidence:

@@ -62,6 +62,10 @@ class Support:
         judges[np.random.default_rng((seed, 6)).permutation(m)[: m // 2]] = True
         return cls(tests, judges)
 
+    def test(self, name: str) -> Outlyingness:
+        """What the test of this name says."""
+        return next(test for test in self.tests if test.test == name)
+
     @property
     def inside(self) -> NDArray[np.bool_]:
         """Which queries each test lets in: (n_tests, m)."""
