@@ -14,11 +14,12 @@ def brute_force(rows, asked, own):
     for j in range(rows.shape[1]):
         apart = np.abs(rows[:, j] - rows[:, [j]])
         np.fill_diagonal(apart, np.inf)
-        unit = np.sort(apart.min(axis=0))[-3]
+        of_rows = apart.min(axis=0)
         distances = np.abs(asked[:, [j]] - rows[:, j])
         if own:
             np.fill_diagonal(distances, np.inf)
-        depth[:, j] = distances.min(axis=1) / unit if unit > 0 else 0
+        others = [np.delete(of_rows, i) if own else of_rows for i in range(len(asked))]
+        depth[:, j] = distances.min(axis=1) / [np.sort(each)[-3] for each in others]
     return depth.max(axis=1), depth.argmax(axis=1)
 
 
@@ -29,6 +30,17 @@ def test_depths_are_those_of_all_distances(own):
     expected = brute_force(ROWS, asked, own)
     np.testing.assert_allclose(depth, expected[0])
     np.testing.assert_array_equal(worst, expected[1])
+
+
+def test_own_and_other_samples_of_one_law_are_equally_deep():
+    rng = np.random.default_rng(0)
+    shares = []
+    for _ in range(10):
+        rows, others = rng.normal(size=(2, 500, 64))
+        own, other = depths_in_gaps(rows, [(rows, True), (others, False)])
+        shares.append([[np.mean(depth > c) for c in (1.0, 2.0, 4.0)] for depth, _ in (own, other)])
+    own, other = np.mean(shares, axis=0)
+    np.testing.assert_allclose(own, other, rtol=0.25)
 
 
 def test_a_sample_between_modes_of_one_feature_is_deep():

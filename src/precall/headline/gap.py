@@ -48,7 +48,7 @@ def depths_in_gaps(
     Parameters
     ----------
     rows
-        (n, d), three at least.
+        (n, d), four at least.
     asked
         Rows to judge; those that are the same are judged by the values of all others.
 
@@ -56,7 +56,7 @@ def depths_in_gaps(
     -------
     list of tuple
         Of each asked: the distance to the nearest value in the worst feature, in units of the
-        third largest distance of the feature's own values, and the feature. Features whose values
+        third largest distance of the feature's other values, and the feature. Features whose values
         nearly all repeat have no unit, and a grid instead.
     """
 
@@ -77,10 +77,11 @@ def depths_in_gaps(
 
 
 def _units(ordered: Floats) -> Floats:
-    """The third largest distance of a value to the nearest other, feature by feature."""
+    """Third and fourth largest distance of a value to the nearest other, (2, n_features)."""
     steps = np.diff(ordered, axis=1, prepend=-np.inf, append=np.inf)
     nearest = np.minimum(steps[:, :-1], steps[:, 1:])
-    return np.asarray(np.partition(nearest, -1 - FEWEST_OUTSIDE, axis=1)[:, -1 - FEWEST_OUTSIDE])
+    ranks = [-1 - FEWEST_OUTSIDE, -2 - FEWEST_OUTSIDE]
+    return np.asarray(np.partition(nearest, ranks, axis=1)[:, ranks].T)
 
 
 def _deepest(
@@ -89,12 +90,14 @@ def _deepest(
     """The depth of each row in some features, and the number of the worst."""
     depth, worst = np.zeros(len(rows)), np.full(len(rows), start)
     ends = np.full(1, -np.inf), np.full(1, np.inf)
-    for j in np.flatnonzero(units > 0).tolist():
+    for j in np.flatnonzero(units[1] > 0).tolist():
         values = np.concatenate([ends[0], ordered[j], ends[1]])
         column = rows[:, j].astype(np.float64)
         place = np.searchsorted(ordered[j], column)
         above = values[place + 2] if own else values[place + 1]
-        distance = np.minimum(column - values[place], above - column) / units[j]
+        distance = np.minimum(column - values[place], above - column)
+        is_large = own & (distance >= units[0, j])  # one of the three: its own is not counted
+        distance /= np.where(is_large, units[1, j], units[0, j])
         is_deeper = distance > depth
         depth[is_deeper], worst[is_deeper] = distance[is_deeper], start + j
     return depth, worst
