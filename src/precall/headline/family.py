@@ -26,7 +26,7 @@ _BOOSTED_ON = 1000  # samples of a class
 _N_TREES = 60
 _FEATURES_TO_BOOST = 256  # of more, those that differ most on their own
 _ROWS_AT_A_TIME = 1024
-_ONE_FIT_AT_A_TIME = Lock()  # scikit-learn sets the filters of warnings, which all threads share
+_ONE_AT_A_TIME = Lock()  # scikit-learn sets the filters of warnings, which all threads share
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,9 +203,9 @@ def _boosting(fitted: Sequence[NDArray[Any]], judged: NDArray[Any], seed: int) -
         early_stopping=False,
         random_state=seed,
     )
-    with _ONE_FIT_AT_A_TIME:
+    with _ONE_AT_A_TIME:
         trees.fit(np.concatenate(chosen)[order], labels[order])
-    return np.asarray(trees.decision_function(judged), np.float64)
+        return np.asarray(trees.decision_function(judged), np.float64)
 
 
 def most_telling(
