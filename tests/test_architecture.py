@@ -73,7 +73,7 @@ def test_no_room_imports_from_below():
 def test_engines_have_never_heard_of_precision():
     for path in (SOURCE / "engines").rglob("*.py"):
         text = path.read_text(encoding="utf-8").lower()
-        assert "precision" not in text, path
+        assert "precision" not in text.replace("fp32_precision", ""), path  # a setting of torch
         assert "recall" not in text.replace("precall", ""), path
 
 

@@ -1,1 +1,1 @@
-"""Exact answers at the speed of half-precision products, on any device that torch drives."""
+"""Exact answers at the speed of float16 products, on any device that torch drives."""

@@ -76,8 +76,8 @@ class IeeeProducts:
         """Enter; from any thread."""
         with self._lock:
             if self._n_within == 0:
-                self._before = _get_precision()
-                _set_precision("ieee")
+                self._before = _get_digits()
+                _set_digits("ieee")
             self._n_within += 1
         try:
             yield
@@ -85,10 +85,10 @@ class IeeeProducts:
             with self._lock:
                 self._n_within -= 1
                 if self._n_within == 0:
-                    _set_precision(self._before)
+                    _set_digits(self._before)
 
 
-def _get_precision() -> str:
+def _get_digits() -> str:
     import torch
 
     matmul = torch.backends.cuda.matmul
@@ -97,14 +97,14 @@ def _get_precision() -> str:
     return "tf32" if matmul.allow_tf32 else "ieee"
 
 
-def _set_precision(precision: str) -> None:
+def _set_digits(kind: str) -> None:
     import torch
 
     matmul = torch.backends.cuda.matmul
     if hasattr(matmul, "fp32_precision"):
-        matmul.fp32_precision = precision
+        matmul.fp32_precision = kind
     else:
-        matmul.allow_tf32 = precision == "tf32"
+        matmul.allow_tf32 = kind == "tf32"
 
 
 ieee_products = IeeeProducts()

@@ -1,4 +1,4 @@
-"""The GPU engine: products of half precision first, float64 where their bound leaves a doubt.
+"""The GPU engine: products of float16 first, float64 where their bound leaves a doubt.
 
 Each answer is that of ``reference.py``, to the bit. A session keeps its sets on one scale, chosen
 anew when other sets are placed.
@@ -46,7 +46,7 @@ _DIGITS = 1e-11  # of squared distances whose logarithms are summed
 
 
 class GpuEngine:
-    """Exact answers by half-precision products.
+    """Exact answers by float16 products.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class GpuSession(Session):
                 self._sets = []
 
     def _fits(self, nbytes: int) -> bool:
-        """Whether an array, and half-precision numbers as many, are kept on the device."""
+        """Whether an array, and float16 numbers as many, are kept on the device."""
         held = sum(base.rows.nbytes for base in self._bases if base.is_here)
         return bool(1.6 * (held + nbytes) <= self._left)
 

@@ -75,7 +75,7 @@ class FusedTiles:
     ) -> None:
         """Run a kernel over all blocks of two sides; ``arguments`` follow those of the sides.
 
-        ``half`` is the shape of blocks that serves the kernel in half precision.
+        ``half`` is the shape of blocks that serves the kernel in float16.
         """
         m, n, level = len(a), len(b), a.level
         if not m or not n:

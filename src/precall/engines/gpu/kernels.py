@@ -26,7 +26,7 @@ def _block_of_q(
     LEVEL: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
     COPIED: tl.constexpr,
 ):  # fmt: skip
-    """Q of a block of rows with a block of columns: float32 in half precision, else float64.
+    """Q of a block of rows with a block of columns: float32 in float16, else float64.
 
     Where the device copies whole blocks by itself, sides come as descriptors instead of pointers.
     """

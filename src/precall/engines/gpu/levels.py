@@ -1,4 +1,4 @@
-"""Rows in three precisions, and what each proves about canonical distances.
+"""Rows in three types of numbers, and what each proves about canonical distances.
 
 Every kernel computes a number Q for a pair of rows and compares it with limits. Which canonical
 distances a Q stands for is said here, once, for all of them (docs/exactness.md).
@@ -127,12 +127,12 @@ def product_error(level: Level, width: int) -> float:
 
 
 def rounded_down(limits: Tensor, dtype: torch.dtype) -> Tensor:
-    """Limits in the precision of Q, none larger than it was."""
+    """Limits in the type of Q, none larger than it was."""
     return _rounded(limits, dtype, -torch.inf)
 
 
 def rounded_up(limits: Tensor, dtype: torch.dtype) -> Tensor:
-    """Limits in the precision of Q, none smaller than it was."""
+    """Limits in the type of Q, none smaller than it was."""
     return _rounded(limits, dtype, torch.inf)
 
 

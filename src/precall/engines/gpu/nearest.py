@@ -3,7 +3,7 @@
 The k-th smallest Q of a query bounds its k-th smallest canonical distance. What is certainly nearer
 is only counted, what is certainly farther left out, and the rest measured. A list is proof only if
 everything up to the farther bound is on it; a query without proof is listed again with a wider
-limit, and then at the next level of precision.
+limit, and then at the next level.
 """
 
 import math

@@ -37,7 +37,7 @@ class Stored:
 
     base: Base
     half: Approximation | None  # of all rows, if they are here
-    norm: Tensor  # (n,) of the half-precision rows
+    norm: Tensor  # (n,) of the float16 rows
     lost: Tensor  # (n,)
 
     @classmethod
@@ -87,7 +87,7 @@ class Placed:
         return base[places.cpu()].to(self.device)
 
     def at(self, level: Level, rows: Tensor | None = None) -> Approximation:
-        """Return rows at a level of precision; those of all are remembered if they are here."""
+        """Return rows at a level; those of all are remembered if they are here."""
         if rows is None and level in self._known:
             return self._known[level]
         found = self._approximated(level, rows)
@@ -109,7 +109,7 @@ class Placed:
         return Approximation(Level.EXACT, values.T.contiguous(), zeros, zeros)
 
     def sketch(self) -> Approximation:
-        """Return norms and losses alone of the rows in half precision."""
+        """Return norms and losses alone of the rows in float16."""
         places = self.places
         norm, lost = self.stored.norm, self.stored.lost
         if places is not None:

@@ -17,7 +17,7 @@ _EMPTY = (0x7F800000 << 32) | 0x7FFFFFFF  # the key of a place that nothing was 
 class Lists:
     """References within the limit of each query, in no order; appended to by many programs.
 
-    A key of half precision is the bits of Q, which are ordered as it is, and behind them the place.
+    A key of float16 is the bits of Q, which are ordered as it is, and behind them the place.
     """
 
     level: Level
@@ -84,7 +84,7 @@ class Tally:
 class Limits:
     """Limits of Q for the balls of one side: at most inner is inside, above outer is outside."""
 
-    inner: Tensor  # (n_balls, n) in the precision of Q
+    inner: Tensor  # (n_balls, n) in the type of Q
     outer: Tensor
 
 
@@ -92,7 +92,7 @@ class Tiles(Protocol):
     """Answers about all pairs of two sets on the device, block by block; nothing of size n·m."""
 
     def halve(self, rows: Tensor, scale: Scale) -> Approximation:
-        """Round rows to half precision."""
+        """Round rows to float16."""
         ...
 
     def dense(self, a: Approximation, b: Approximation) -> Tensor:
