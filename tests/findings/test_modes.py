@@ -142,3 +142,10 @@ def test_many_different_modes_take_a_handful_of_sentences():
 @pytest.mark.parametrize("n", [2, 3, 30])
 def test_few_samples_and_copies(n):
     assert sum(mode.real_mass for mode in precall.find_modes(np.ones((n, 2)), np.ones((n, 2)))) == 1
+
+
+def test_an_outlier_hides_no_mode():
+    real, generated = fig3(500)
+    generated[7] = 1e12
+    findings = [mode.finding for mode in precall.find_modes(real, generated)]
+    assert {"dropped", "invented"} <= set(findings)

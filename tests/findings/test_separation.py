@@ -53,6 +53,15 @@ def test_digits_have_several_modes():
     assert n_modes(load_digits().data) >= 5
 
 
+def test_a_feature_that_is_constant_but_for_one_row_makes_no_noise():
+    rng = np.random.default_rng(0)
+    rows = np.c_[
+        8 * np.eye(3)[rng.integers(3, size=900)] + rng.normal(size=(900, 3)), np.zeros((900, 4))
+    ]
+    rows[5, 3:] = 50
+    assert n_modes(rows) >= 3
+
+
 def test_few_and_equal_rows():
     assert separated(np.ones((50, 2)), NUMBERS, 0.05, np.random.default_rng(0)) is None
     assert n_modes(np.repeat(np.eye(3), 100, axis=0)) == 3  # three points, again and again

@@ -10,7 +10,8 @@ cost no further look:
 * for distances between means and covariances: the scatter of their class is much of theirs.
 
 "Much" is three standard errors a row: of a share at most ½/√N, of other quantities about their size
-over √N, of N samples.
+over √N, of N samples. A distance, which has no such scale where P = Q, is decided by a row that makes
+up half of it.
 """
 
 import math
@@ -116,13 +117,20 @@ def influence(
     for name, value in without.items():
         if not (of_distances if units[name] == "distance" else of_others):
             continue
-        error = (0.5 if units[name] == "share" else abs(value)) / math.sqrt(n_smaller)
+        much = _much(units[name], scores[name].value, value, n_smaller) * len(rows)
         change = abs(scores[name].value - value)
-        changes[name] = change / error if error else math.inf if change else 0.0
-    decided = [name for name, size in changes.items() if size > _STANDARD_ERRORS * len(rows)]
+        changes[name] = change / much if much else math.inf if change else 0.0
+    decided = [name for name, size in changes.items() if size > 1]
     decided.sort(key=lambda name: -changes[name])
     changed = tuple(Changed(name, scores[name].value, without[name]) for name in decided)
     return Influence(role, rows, changed) if changed else None
+
+
+def _much(unit: str, value: float, without: float, n: int) -> float:
+    """By how much a single row must change a score of n samples to decide it."""
+    if unit == "distance":
+        return max(abs(value), abs(without)) / 2
+    return _STANDARD_ERRORS * (0.5 if unit == "share" else abs(without)) / math.sqrt(n)
 
 
 def _by_balls(

@@ -113,12 +113,12 @@ def _without_outliers(sets: Sequence[FeatureSet], seed: int) -> NDArray[np.float
         [side.select(rows).tile(0, len(rows)) for side, rows in zip(sets, chosen, strict=True)]
     ).astype(np.float64)
     low, center, high = np.quantile(some, (_TAIL, 0.5, 1 - _TAIL), axis=0)
-    reach = _FAR * (high - low)
-    varies = reach > 0  # but for rare samples
-    low = np.where(varies, center - reach, some.min(axis=0))
-    high = np.where(varies, center + reach, some.max(axis=0))
-    largest = float(np.maximum(high - center, center - low).max())
-    frame = Frame(center, math.frexp(largest)[1])
+    width = high - low
+    if not width.any():  # what varies is rare: all of it is kept
+        width = some.max(axis=0) - some.min(axis=0)
+    reach = _FAR * np.where(width > 0, width, width.max())
+    low, high = center - reach, center + reach
+    frame = Frame(center, math.frexp(float(reach.max()))[1])
     tiles = (tile for side in sets for tile in side.rows.tiles(_TILE))
     return np.concatenate(
         [frame.apply(np.clip(tile, low, high)).astype(np.float32) for tile in tiles]

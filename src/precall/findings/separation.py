@@ -72,10 +72,9 @@ def _halves(n: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray
 
 def _dithered(halves: list[Floats], rng: np.random.Generator) -> list[Floats]:
     """Blur what was rounded: the steps of a grid are no valleys."""
-    steps = np.zeros(halves[0].shape[1])
-    for j, column in enumerate(np.concatenate(halves).T):
-        values = np.unique(column)
-        steps[j] = np.diff(values).min() if len(values) > 1 else 0.0
+    both = np.concatenate(halves)
+    gaps = [np.diff(np.unique(column)).min(initial=np.inf) for column in both.T]
+    steps = np.minimum(gaps, 2 * both.std(axis=0))  # a rare value makes no grid
     return [half + steps * (rng.random(half.shape) - 0.5) for half in halves]
 
 

@@ -13,7 +13,7 @@ from precall.report import tables
 from precall.report.protocol_tables import protocol_tables
 from precall.report.protocols import protocol_differences
 from precall.report.thumbnails import Thumbnails, as_thumbnails, unreadable
-from precall.report.words import in_words, sentence_in_words
+from precall.report.words import in_words, names_in_words, sentence_in_words
 from precall.results.comparison import Comparison, Difference
 from precall.results.evaluation import Evaluation
 from precall.results.tables import decimals, half_width, percent
@@ -64,6 +64,10 @@ class Model:
     def unreadable_pictures(self) -> str:
         """Say how many of the pictures shown so far cannot be read, if there are such."""
         return unreadable(self.pictures.values())
+
+    def warnings(self) -> list[str]:
+        """Return the caveats of the result."""
+        return [names_in_words(text) for text in self.result.warnings]
 
     def headline(self) -> list[Tile]:
         """Return the numbers to look at first."""

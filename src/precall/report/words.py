@@ -3,6 +3,7 @@
 import re
 
 from precall.curves.summaries import CURVE_SUMMARIES
+from precall.scores import HEADLINE, METRICS
 
 _PROPER = {
     "f_score": "F-score",
@@ -11,6 +12,8 @@ _PROPER = {
     "beta_recall": "β-recall",
     "frechet_distance": "Fréchet distance",
 }
+_NAMES = "|".join(sorted((name for name in (*METRICS, *HEADLINE) if "_" in name), key=len)[::-1])
+_SCORE = re.compile(rf"(?<![\w./\\-])(?:{_NAMES})(?:_k\d+)?(?![\w./\\-]*[\w/\\])")
 _AT_K = re.compile(r"(?P<name>.+)_k(?P<k>\d+)")
 
 
@@ -36,6 +39,17 @@ def sentence_in_words(sentence: str) -> str:
     'the smaller of precision and precision coverage'
     """
     return re.sub(r"\w+_\w+", lambda name: in_words(name[0]), sentence)
+
+
+def names_in_words(text: str) -> str:
+    """Write the names of scores in a text in words, and leave everything else as it is.
+
+    Examples
+    --------
+    >>> names_in_words("recall_cover_k3 is low; real: my_file.csv, recall_cover.csv")
+    'recall cover, k = 3 is low; real: my_file.csv, recall_cover.csv'
+    """
+    return _SCORE.sub(lambda name: in_words(name[0]), text)
 
 
 def difference_in_words(what: str) -> str:

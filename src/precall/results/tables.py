@@ -100,7 +100,7 @@ def percent(share: float | None) -> str:
 
 def interval(ends: tuple[float, float] | None, *, in_percent: bool = False) -> str:
     """Write both ends of an interval, if there is one."""
-    number = (lambda end: f"{100 * end:z.1f}") if in_percent else (lambda end: f"{end:z.3f}")
+    number = (lambda end: f"{100 * end:z.1f}") if in_percent else decimals
     return " – ".join(map(number, ends or ()))
 
 
