@@ -1,5 +1,6 @@
-"""How often is something seen that is not there? python -m benchmarks.false_alarms modes|influences.
+"""How often is something seen that is not there?
 
+python -m benchmarks.false_alarms modes|influences [repetitions].
 Modes of laws that have one, or a known number; rows that decide a score in clean samples.
 """
 

@@ -12,6 +12,7 @@ from matplotlib import pyplot as plt
 import precall
 from precall import report
 from precall.findings.samples import Samples, SampleTable
+from precall.report.words import in_words
 
 RNG = np.random.default_rng(0)
 REAL, GENERATED = RNG.normal(0, 1, (300, 5)), RNG.normal(0.6, 1, (250, 5))
@@ -105,11 +106,14 @@ def test_k_sensitivity(result):
 
 def test_scores(result):
     ax = report.plot_scores(result)
-    words = ["precision", "recall", "density", "coverage", "precision cover", "recall cover"]
+    words = [in_words(name) for name in result.scores]
     assert [label.get_text() for label in ax.get_yticklabels()] == words
-    assert legend(ax) == ["real against real", "if P = Q"]
+    assert set(legend(ax)) == {"real against real", "if P = Q"}
     with pytest.raises(precall.InputError, match=r"^the result has no score that could be drawn"):
         report.plot_scores(precall.evaluate(REAL, GENERATED, scores=()))
+    message = r"^expected one result, such as that of evaluate\(\) or .*; got dict\.$"
+    with pytest.raises(precall.InputError, match=message):
+        report.plot_scores({"a": result})
 
 
 def test_scores_off_the_scale_and_distances(result):

@@ -1,6 +1,6 @@
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -32,6 +32,8 @@ def test_json_keeps_its_names(result):
         "confidence",
         "modes",
         "extremes",
+        "reasons",
+        "influences",
         "warnings",
         "scores",
         "curves",
@@ -47,16 +49,10 @@ def test_json_keeps_its_names(result):
         "row": int(worst["index"][0]),
         "value": float(worst["realism"][0]),
         "nearest": int(worst["nearest_real"][0]),
+        "reason": str(worst["outside_support"][0]),
     }
     assert len(document["extremes"]["least_covered_real"]) == 24
-    assert document["scores"]["density"] == {
-        "value": result.scores["density"].value,
-        "k": 5,
-        "expected_if_equal": 1.0,
-        "interval": None,
-        "standard_deviation": None,
-        "ceiling": None,
-    }
+    assert document["scores"]["density"] == asdict(result.scores["density"])
     curve = document["curves"]["knn"]
     assert list(curve) == [
         "k",
@@ -163,7 +159,7 @@ def test_infinity_is_a_word(result):
     [
         (
             lambda d: d.update(format_version=99),
-            "this result has format_version 99; this version of precall reads 4.",
+            "this result has format_version 99; this version of precall reads 5.",
         ),
         (lambda d: d.pop("curves"), "this is not a result of precall: curves is missing."),
         (

@@ -10,8 +10,8 @@ cost no further look:
 * for distances between means and covariances: the scatter of their class is much of theirs.
 
 "Much" is three standard errors a row: of a share at most ½/√N, of other quantities about their size
-over √N, of N samples. A distance, which has no such scale where P = Q, is decided by a row that makes
-up half of it.
+over √N, of N samples. A distance, which has no such scale where P = Q, is decided by a row that
+makes up half of it.
 """
 
 import math

@@ -140,6 +140,7 @@ def plot_quadrants(
 
 def plot_k_sensitivity(result: Evaluation, ax: "Axes | None" = None) -> "Axes":
     """Draw scores that were computed at several k against k, dashed what P = Q would give."""
+    _check_kind(result, Evaluation, "one result, such as that of evaluate() or comparison.results")
     ax = axes_or_new(ax, (5.6, 4.0))
     by_name = scores_by_name(result.scores)
     several = {name: scores for name, scores in by_name.items() if len(scores) > 1}
@@ -169,6 +170,7 @@ def plot_scores(result: Evaluation, ax: "Axes | None" = None) -> "Axes":
     What lies off the scale of shares is an arrow with its number. Every distance has a scale of its
     own, on axes for which those that are returned make room below.
     """
+    _check_kind(result, Evaluation, "one result, such as that of evaluate() or comparison.results")
     scales = score_scales([result.scores])
     if not scales:
         raise InputError("the result has no score that could be drawn.")
@@ -241,6 +243,7 @@ def plot_realism(samples: Samples, ax: "Axes | None" = None) -> "Axes":
     """
     from matplotlib.colors import to_rgba
 
+    _check_kind(samples, Samples, "the samples of a result, result.samples")
     if "realism" not in samples.generated.columns:
         raise InputError("samples have no realism; evaluate with a score that looks at neighbours.")
     ax = axes_or_new(ax, (5.6, 3.4))
@@ -366,6 +369,11 @@ def _missing(samples: Samples | None, rows: Sequence[NDArray[Any]]) -> list[NDAr
             raise InputError("samples do not tell who is covered; evaluate with coverage.")
         found.append(table[f"{prefix}{max(ks)}"][of_side] == 0)
     return found
+
+
+def _check_kind(given: object, kind: type, expected: str) -> None:
+    if not isinstance(given, kind):
+        raise InputError(f"expected {expected}; got {type(given).__name__}.")
 
 
 def _by_model(results: Comparison | Mapping[str, Evaluation]) -> Mapping[str, Evaluation]:
