@@ -102,6 +102,8 @@ def test_labels_of_each_model(run):
     assert results["gan"].class_shares["a"] == ClassShare(0.5, 2 / 3)
     assert results["diffusion"].class_shares["a"] == ClassShare(0.5, None)
     assert set(results["diffusion"].classes) == {"a", "b"}
+    code, _, _ = run("compare", *models, *options, "--labels-generated", "g.txt")
+    assert code == 0  # one file for every model
     code, _, err = run("compare", *models, *options, "--labels-generated", "gen=g.txt")
     message = "--labels-generated names 'gen', which is not a model; choose from gan, diffusion."
     assert (code, err) == (2, f"precall: {message}\n")

@@ -205,6 +205,12 @@ def test_the_protocol_tells_k(result):
     assert all(cell for row in table.rows for cell in row)  # nothing about what is not there
 
 
+def test_the_protocol_has_a_date(result, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    tables = protocol_tables({"model": result})
+    assert ["page written on", "1970-01-02"] in tables[0].rows
+
+
 def test_the_protocol_of_several_models_tells_what_they_share_once(result):
     other = replace(result, protocol=replace(result.protocol, m=10, seed=3))
     shared, differing = protocol_tables({"one": result, "other": other})

@@ -77,8 +77,8 @@ def evaluate_command(
 @click.option(
     "--labels-generated",
     multiple=True,
-    metavar="NAME=FILE",
-    help="Classes of a model's samples, likewise; may be repeated.",
+    metavar="[NAME=]FILE",
+    help="Classes of a model's samples, likewise, may be repeated; or of every model's.",
 )
 @click.option(
     "--subsample",
@@ -118,7 +118,8 @@ def compare_command(
     files = inputs.named_or_plain_files(models)
     if len(files) < 2:
         raise click.UsageError("compare needs two models or more; for one use precall evaluate.")
-    folders, labels = inputs.named_files(images_generated), inputs.named_files(labels_generated)
+    folders = inputs.named_files(images_generated)
+    labels = inputs.named_or_shared_files(labels_generated, files)
     inputs.check_models("--labels-generated", labels, files)
     _check_rows_stay(
         subsample,

@@ -44,6 +44,13 @@ def named_or_plain_files(texts: tuple[str, ...]) -> dict[str, Path]:
     return files
 
 
+def named_or_shared_files(texts: tuple[str, ...], models: Iterable[str]) -> dict[str, Path]:
+    """Read NAME=FILE pairs, or one FILE that serves all models."""
+    if len(texts) == 1 and ("=" not in texts[0] or Path(texts[0]).exists()):
+        return dict.fromkeys(models, Path(texts[0]))
+    return named_files(texts)
+
+
 def check_models(option: str, named: Iterable[str], models: Iterable[str]) -> None:
     """Refuse an option that names what is no model."""
     known = list(models)

@@ -27,6 +27,7 @@ _REGIONS = 12
 _FEWEST_A_CLUSTER = 10  # samples of each half, on average
 _MOST_SAMPLES = 6000  # that clusters are found with
 _N_NEAREST = 9
+_SAMPLES_OF_WIDTHS = 1000  # of each side
 _TAIL = 0.01  # of the values of a feature, on either side
 _FAR = 10  # times the width of the rest
 _TILE = 4096
@@ -108,7 +109,7 @@ def find_modes(
 def _without_outliers(sets: Sequence[FeatureSet], seed: int) -> NDArray[np.float32]:
     """Return all rows around their medians, none of them so far out that the rest is one point."""
     rng = np.random.default_rng((seed, 7))
-    chosen = [np.sort(rng.permutation(len(side))[:_MOST_SAMPLES]) for side in sets]
+    chosen = [np.sort(rng.permutation(len(side))[:_SAMPLES_OF_WIDTHS]) for side in sets]
     some = np.concatenate(
         [side.select(rows).tile(0, len(rows)) for side, rows in zip(sets, chosen, strict=True)]
     ).astype(np.float64)
@@ -147,7 +148,7 @@ def _centers(rows: NDArray[Any], n_clusters: int, seed: int) -> NDArray[np.float
     from sklearn.cluster import KMeans, MiniBatchKMeans
 
     kind = KMeans if len(rows) <= _MOST_SAMPLES else MiniBatchKMeans
-    clustering = kind(n_clusters, n_init=10, random_state=seed % 2**32).fit(rows)
+    clustering = kind(n_clusters, n_init=4, random_state=seed % 2**32).fit(rows)
     return np.unique(np.asarray(clustering.cluster_centers_, np.float64), axis=0)
 
 

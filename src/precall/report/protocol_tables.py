@@ -1,6 +1,9 @@
 """How results came about, in tables."""
 
+import os
+import time
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 
 from precall.report.words import estimator_in_words, in_words
 from precall.results.evaluation import Evaluation, Protocol
@@ -17,13 +20,20 @@ _OBJECTS = {  # where features came from, if from no file
 
 
 def protocol_tables(results: Mapping[str, Evaluation]) -> list[Table]:
-    """Return what was done alike for all models, and what was not if there is such."""
+    """Return what was done alike for all models, and what was not if there is such; and when."""
     facts = [_facts(result) for result in results.values()]
     rows = {key: [of_result[key] for of_result in facts] for key in facts[0]}
     alike = [[key, cells[0]] for key, cells in rows.items() if len(set(cells)) == 1 and cells[0]]
+    alike.append(["page written on", _today()])
     other = [[key, *cells] for key, cells in rows.items() if len(set(cells)) > 1]
     found = [Table("Protocol", ["what", "of all models" if len(facts) > 1 else "how"], alike)]
     return found + [Table("Protocol, model by model", ["what", *results], other)] * bool(other)
+
+
+def _today() -> str:
+    """Return the date in UTC, or that of SOURCE_DATE_EPOCH for pages that are built again."""
+    seconds = float(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
 
 
 def _facts(result: Evaluation) -> dict[str, str]:
