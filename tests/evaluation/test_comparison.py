@@ -69,7 +69,7 @@ def test_plot(comparison):
 def test_unequal_numbers():
     message = (
         "scores depend on the number of samples, which differs: good has 400, bad has 300. Pass "
-        "as many of each, or subsample=True for random subsets of the larger ones."
+        "as many of each, or take random subsets of the larger ones (option subsample)."
     )
     models = {"good": GOOD, "bad": BAD[:300]}
     with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
