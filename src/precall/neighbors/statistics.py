@@ -55,6 +55,7 @@ class CrossPlan:
 
     balls: frozenset[OwnBall] = frozenset()  # whether any sample of the other class is inside
     densities: frozenset[OwnBall] = frozenset()  # how many are
+    fillings: frozenset[OwnBall] = frozenset()  # how many are, at most k
     covers: frozenset[tuple[Role, int, int]] = frozenset()  # class, k′ of its balls, how many count
     nearest: bool = False  # the nearest of the other class, and whether its balls hold the sample
     soft: frozenset[OwnBall] = frozenset()  # soft cover of the other class by this one's mean ball
@@ -71,6 +72,7 @@ class CrossPlan:
             self,
             balls=self.balls.union(*(plan.balls for plan in plans)),
             densities=self.densities.union(*(plan.densities for plan in plans)),
+            fillings=self.fillings.union(*(plan.fillings for plan in plans)),
             covers=self.covers.union(*(plan.covers for plan in plans)),
             nearest=any(plan.nearest for plan in plans),
             soft=self.soft.union(*(plan.soft for plan in plans)),
@@ -81,7 +83,8 @@ class CrossPlan:
     def counted_ks(self, role: Role) -> tuple[int, ...]:
         """Each k of the own balls of a class that samples are counted in, smallest first."""
         covers = {(of, k_prime) for of, k_prime, _ in self.covers}
-        return tuple(sorted(k for of, k in self.balls | self.densities | covers if of == role))
+        every = self.balls | self.densities | self.fillings | covers
+        return tuple(sorted(k for of, k in every if of == role))
 
     def radius_ks(self, role: Role) -> tuple[int, ...]:
         """Each k for which the own radii of a class are needed."""

@@ -10,18 +10,30 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from precall.neighbors.statistics import CrossPlan, Role
 from precall.scores.alpha_beta import alpha_precision, beta_recall
 from precall.scores.frechet import distance_of_samples
 from precall.scores.kernel_distance import kernel_distance, kernel_distances_of_blocks
-from precall.scores.metric import Estimate, Flags, Inside, Metric, SamplePair, Sets, Shares
+from precall.scores.metric import (
+    Estimate,
+    Flags,
+    Folded,
+    Inside,
+    Metric,
+    SamplePair,
+    Sets,
+    Shares,
+)
 from precall.truth.closed_forms import (
     clipped_calibration,
     expected_cover,
     expected_coverage,
     expected_density,
 )
+
+Floats = NDArray[np.float64]
 
 COVER_RATIO = 3  # k′ = 3k (Cheema & Urner 2023)
 _SHARE = (0.0, 1.0)
@@ -126,23 +138,32 @@ def _f_score(shares: Shares, k: int) -> Any:
 def _clipped_density(pair: SamplePair, k: int) -> float:
     """Each sample counts at most once, real balls reach no farther than their median.
 
-    In units of what the real samples reach among themselves, and at most 1.
+    In units of what the real samples reach among themselves.
     """
     reached, ideal = (
         float(np.minimum(side.clipped[k], k).mean())
         for side in (pair.side("generated"), pair.side("real"))
     )
-    return min(reached / ideal, 1.0) if ideal > 0 else float(reached > 0)
+    return reached / ideal if ideal > 0 else float(reached > 0)
 
 
-def _clipped_coverage(pair: SamplePair, k: int) -> float:
-    """Each real sample counts up to k generated ones in its ball.
+def _at_most_one(n: int, m: int, k: int, before: Floats) -> Floats:
+    return np.minimum(before, 1.0)
 
-    Calibrated: the share of good samples that would be expected to score as much.
-    """
-    n, m = map(len, pair.sets)
-    raw = np.minimum(pair.side("real").holds[k], k).mean() / k
-    return float(np.searchsorted(clipped_calibration(n, m, k), raw) / (m + 1))
+
+def _share_of_good(n: int, m: int, k: int, filling: Floats) -> Floats:
+    """The share of good samples that would be expected to fill real balls as much."""
+    return np.asarray(np.searchsorted(clipped_calibration(n, m, k), filling) / (m + 1))
+
+
+def _folded(name: str, folded: Folded, **record: Any) -> Metric:
+    """Begin the record of a share that is cut off at 1, which it reaches where P = Q."""
+
+    def value(pair: SamplePair, k: int) -> float:
+        before = np.float64(folded.before(pair, k))
+        return float(folded.after(*map(len, pair.sets), k, before))
+
+    return _share(name, value=value, folded=folded, **record)
 
 
 def _nearest_real_balls(k: int) -> CrossPlan:
@@ -229,23 +250,20 @@ _IN_ORDER = (
         "nearest_recall", "share of real in the ball of the nearest generated sample", "real",
         "generated",
     ),
-    _share(  # Salvy et al. 2025
+    _folded(  # Salvy et al. 2025
         "clipped_density",
+        Folded(_clipped_density, _at_most_one),
         sentence="density with clipped balls and counts, in units of what real reaches",
         default_k=5,
         needs=lambda k: CrossPlan(clipped=frozenset({k})),
-        value=_clipped_density,
         of_blocks="each block",
-        variance="folded",
     ),
-    _share(
+    _folded(  # each real sample counts up to k generated ones in its ball
         "clipped_coverage",
+        Folded(lambda shares, k: shares.filling("real", k), _share_of_good),
         sentence="share of good samples that would be expected to cover as much",
         default_k=5,
-        needs=lambda k: CrossPlan(densities=frozenset({("real", k)})),
-        value=_clipped_coverage,
-        of_blocks="each block",
-        variance="folded",
+        needs=lambda k: CrossPlan(fillings=frozenset({("real", k)})),
     ),
     _share(  # Alaa et al. 2022
         "alpha_precision",

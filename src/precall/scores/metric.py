@@ -35,6 +35,10 @@ class Shares(Protocol):
         """Mean over a class of the other's k-balls around each sample."""
         ...
 
+    def filling(self, role: Role, k: int) -> Any:
+        """Mean over a class of the other's samples in each k-ball, at most k, over k."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SamplePair:
@@ -67,6 +71,10 @@ class SamplePair:
         """See :meth:`Shares.balls_around`."""
         return float(self.side(role).held_by[k].mean())
 
+    def filling(self, role: Role, k: int) -> float:
+        """See :meth:`Shares.filling`."""
+        return float(np.minimum(self.side(role).holds[k], k).mean() / k)
+
     def in_nearest(self, role: Role, k: int) -> Flags:
         """Whether each sample is in the own k-ball of its nearest sample of the other class."""
         nearest = self.side(role).nearest
@@ -87,6 +95,17 @@ class Inside(NamedTuple):
 
     role: Role
     flags: Callable[[SamplePair, int], Flags]
+
+
+class Folded(NamedTuple):
+    """Of a score that is cut off at a bound which it reaches: what it is made of.
+
+    Before it is cut off it varies like any other, and tells how certain the score is.
+    """
+
+    before: Callable[[Any, int], Any]  # as ``value`` of a metric
+    after: Callable[[int, int, int, NDArray[np.float64]], NDArray[np.float64]]
+    # from n, m, k and numbers before to scores, which are nowhere smaller where those are larger
 
 
 BlockWay = Literal["one sweep", "each block"]
@@ -120,13 +139,15 @@ class Metric:
     variance
         How the variance of all samples follows from that of blocks: ``"single samples"`` mostly;
         ``"pairs"`` for what is made of single samples and pairs alone; ``"folded"`` for scores that
-        are folded at a bound which they reach where P = Q.
+        turn back at a bound which they reach where P = Q.
     expected
         From n, m and k to the expected value where P = Q; ``None`` where it is not known.
     fewest
         Real and generated samples that it is defined for, whatever k is.
     inside
         Of a score that is a share: who is inside.
+    folded
+        Of a score that is cut off at a bound: what it is before.
     refuses
         Says what about the samples makes it undefined, or ``None``.
     """
@@ -143,4 +164,5 @@ class Metric:
     expected: Callable[[int, int, int], float] | None
     fewest: tuple[int, int] = (1, 1)
     inside: Inside | None = None
+    folded: Folded | None = None
     refuses: Callable[[Sets], str | None] | None = None

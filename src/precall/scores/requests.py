@@ -1,10 +1,12 @@
 """Which scores are wanted, at which k, under whose convention."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from precall.errors import InputError
 from precall.neighbors.statistics import ROLES, CrossPlan, Role
@@ -12,6 +14,8 @@ from precall.scores.catalog import DEFAULT_SCORES, METRICS
 from precall.scores.conventions import Convention
 from precall.scores.metric import Estimate, Metric, SamplePair, Sets
 from precall.scores.score import Score
+
+Floats = NDArray[np.float64]
 
 _SWAPPED = {"precision_cover": "recall_cover", "recall_cover": "precision_cover"}
 
@@ -67,6 +71,18 @@ class ScoreRequest:
     def value(self, pair_or_blocks: Any) -> Any:
         """Compute its value, of all samples or of all blocks."""
         return self.metric.value(pair_or_blocks, self._k)
+
+    def before(self, pair_or_blocks: Any) -> Any:
+        """Compute what it is before it is folded: what its intervals are made of."""
+        if self.metric.folded is None:
+            return self.value(pair_or_blocks)
+        return self.metric.folded.before(pair_or_blocks, self._k)
+
+    def fold(self, n: int, m: int) -> Callable[[Floats], Floats] | None:
+        """Return what makes scores of it, if it is folded."""
+        if (folded := self.metric.folded) is None:
+            return None
+        return partial(folded.after, n, m, self._k)
 
     def inside(self, pair: SamplePair) -> Any:
         """Of a score that is a share: which samples of its class are inside."""

@@ -7,15 +7,17 @@ the mean of their variance over 4. If a score were a mean over the samples both 
 variance. What depends on pairs or more is inflated in smaller blocks, so that
 V = max(V₂, 2V₂ − V₄) extrapolates to the whole.
 
-One sweep tells most scores of all blocks. The rest are measured block by block, of at most 2 000
-samples a class. Fréchet and kernel distances are made of single samples and pairs alone, so that
-V₂ and V₄ tell the two apart: L + 2Q and L + 4Q, of which L + Q is left for the whole. Scores that
-are folded at their bound, which they reach where P = Q, vary least in the samples where they are
-highest: quarters are off the bound more often, so that V = max(V₄, 2V₂ − V₄).
+One sweep tells most scores of all blocks. The rest are measured block by block, of at most 4 000
+samples together. Fréchet and kernel distances are made of single samples and pairs alone, so that
+V₂ and V₄ tell the two apart: L + 2Q and L + 4Q, of which L + Q is left for the whole. α-precision
+turns back at 1, which it reaches where P = Q, and varies least in the samples where it is highest:
+quarters are off the bound more often, so that V = max(V₄, 2V₂ − V₄). Clipped density and coverage
+are cut off at 1: their blocks are taken as they are before, and the interval is carried through the
+cut (see :meth:`Replicates.interval`).
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -38,17 +40,22 @@ _BLOCKS_AT_A_TIME = 24
 _SOFT_FLOOR = math.log(1e-6)  # an interval needs no more digits
 
 Blocks = NDArray[np.float64]
+Floats = NDArray[np.float64]
+
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(61)  # of means over a normal law
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replicates:
-    """A score of every block of every partition."""
+    """A score of every block of every partition; one that is folded, before it is."""
 
     metric: Metric
     halves: Blocks  # (n_partitions, 2)
     quarters: Blocks  # (n_partitions, 4)
     share: float = 1.0  # of the samples that were divided
     extra: float = 0.0  # variance that is not of the samples
+    fold: Callable[[Floats], Floats] | None = None  # of a score that is folded: what folds it,
+    before: float = math.nan  # and what it is before, of all samples
 
     @property
     def variance(self) -> float:
@@ -83,11 +90,47 @@ class Replicates:
         return float(t.ppf((1 + confidence) / 2, degrees)) * self.deviation
 
     def interval(self, value: float, confidence: float) -> tuple[float, float]:
-        """Return an interval around the score, within the bounds of what it can be."""
-        half, (low, high) = self.half_width(confidence), self.metric.bounds
-        return max(low, value - half), min(high, value + half)
+        """Return an interval around the score, within the bounds of what it can be.
 
-    def minus(self, other: Self) -> Self:
+        Where the score is folded: the expected score for every place that the number before may
+        have in expectation, from one end of its interval to the other.
+        """
+        half, (low, high) = self.half_width(confidence), self.metric.bounds
+        if self.fold is None:
+            return max(low, value - half), min(high, value + half)
+        ends = np.array([self.before - half, self.before + half])
+        around = ends[:, None] + self.deviation * _NODES
+        expected = self.fold(around) @ (_WEIGHTS / _WEIGHTS.sum())
+        found = np.stack([self.fold(ends), expected])
+        return max(low, float(found[:, 0].min())), min(high, float(found[:, 1].max()))
+
+    def interval_of_difference(
+        self, other: Self, values: tuple[float, float], confidence: float
+    ) -> tuple[float, float]:
+        """Return an interval around this score less another's, of the same real samples.
+
+        Where the scores are folded, from the interval of each and how the two go together (Zou &
+        Donner 2008).
+        """
+        difference = values[0] - values[1]
+        if self.fold is None:
+            half = self._minus(other).half_width(confidence)
+            return difference - half, difference + half
+        ours, theirs = (
+            [abs(end - value) for end in of.interval(value, confidence)]
+            for of, value in zip((self, other), values, strict=True)
+        )
+        shared = self._correlation(other)
+        below, above = _of_both(ours[0], theirs[1], shared), _of_both(ours[1], theirs[0], shared)
+        return difference - below, difference + above
+
+    def _correlation(self, other: Self) -> float:
+        """How far two scores go together, from the differences of halves."""
+        ours, theirs = (of.halves[:, 0] - of.halves[:, 1] for of in (self, other))
+        size = math.sqrt(float(ours @ ours) * float(theirs @ theirs))
+        return float(ours @ theirs) / size if size else 0.0
+
+    def _minus(self, other: Self) -> Self:
         """Return the replicates of a difference, where the real samples are divided alike."""
         return replace(
             self,
@@ -96,6 +139,11 @@ class Replicates:
             share=max(self.share, other.share),
             extra=self.extra + other.extra,
         )
+
+
+def _of_both(ours: float, theirs: float, correlation: float) -> float:
+    """How far a difference reaches, if two numbers reach so far."""
+    return math.sqrt(max(0.0, ours**2 + theirs**2 - 2 * correlation * ours * theirs))
 
 
 def replicate_scores(
@@ -113,7 +161,13 @@ def replicate_scores(
     in_one_sweep = [r for r in requests if r.metric.of_blocks == "one sweep"]
     others = [r for r in requests if r.metric.of_blocks != "one sweep"]
     found = _replicates_of_one_sweep(pair, in_one_sweep)
-    return found | _recomputed_replicates(sweeps, pair, others, scores)
+    found |= _recomputed_replicates(sweeps, pair, others, scores)
+    sizes = len(pair.sets[0]), len(pair.sets[1])
+    folded = {r.name: (r.fold(*sizes), r.before(pair)) for r in requests if r.metric.folded}
+    return {
+        name: replace(of, fold=folded[name][0], before=folded[name][1]) if name in folded else of
+        for name, of in found.items()
+    }
 
 
 def _replicates_of_one_sweep(
@@ -127,14 +181,16 @@ def _replicates_of_one_sweep(
     plan = CrossPlan().union(p for r in fitting if (p := plans[r.name]))
     halves = measure_blocks(pair.session, pair.sets, plan, pair.seed)
     return {
-        r.name: Replicates(r.metric, r.value(halves), r.value(halves.quarters)) for r in fitting
+        r.name: Replicates(r.metric, r.before(halves), r.before(halves.quarters)) for r in fitting
     }
 
 
 def _recomputed_replicates(
     sweeps: Sweeps, pair: SamplePair, requests: Sequence[ScoreRequest], scores: Mapping[str, Score]
 ) -> dict[str, Replicates]:
-    smallest = min(n_in_blocks(len(side)) for side in pair.sets) // 4
+    sizes = tuple(map(len, pair.sets))
+    divided = n_in_blocks(*sizes)
+    smallest = min(divided) // 4
     fitting = [r for r in requests if max(r.n_needed(role) for role in ROLES) < smallest]
     if not fitting:
         return {}
@@ -147,7 +203,7 @@ def _recomputed_replicates(
     found = dict(at_once)
     if one_by_one := [r for r in fitting if r.name not in at_once]:
         found |= _measured_one_by_one(sweeps, pair, one_by_one, division)
-    share = max(n_in_blocks(len(side)) / len(side) for side in pair.sets)
+    share = max(few / size for few, size in zip(divided, sizes, strict=True))
     return {
         r.name: Replicates(r.metric, *by_partition(found[r.name]), share, _extra(scores[r.name]))
         for r in fitting
@@ -173,7 +229,7 @@ def _measured_one_by_one(
         ]
         with single_threaded_libraries():
             values += in_threads(
-                lambda block: [float(r.value(block)) for r in requests],
+                lambda block: [float(r.before(block)) for r in requests],
                 blocks,
                 pair.session.threads,
             )

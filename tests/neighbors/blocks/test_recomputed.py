@@ -54,10 +54,12 @@ def test_quarters_make_up_the_halves():
 
 
 def test_of_many_samples_some_are_divided():
-    halves, _ = measure_sums(sets_of(2500, 300))
-    assert n_in_blocks(2500) == 2000
-    assert halves[1].tolist() == [[1000, 1000]] * N_PARTITIONS
-    assert halves[2].tolist() == [[150, 150]] * N_PARTITIONS
+    """As many of each class as their sizes are to each other."""
+    halves, _ = measure_sums(sets_of(6000, 2000))
+    assert n_in_blocks(6000, 2000) == (3000, 1000)
+    assert n_in_blocks(3000, 1000) == (3000, 1000)
+    assert halves[1].tolist() == [[1500, 1500]] * N_PARTITIONS
+    assert halves[2].tolist() == [[500, 500]] * N_PARTITIONS
 
 
 @pytest.mark.slow
@@ -88,12 +90,12 @@ def test_what_is_due_to_pairs_vanishes_faster():
 
 
 @pytest.mark.parametrize(("deviations", "expected"), [((1.0, 3.0), 9 / 4), ((3.0, 1.0), 9 - 1 / 4)])
-def test_a_score_folded_at_its_bound_varies_as_much_as_any_block_says(deviations, expected):
+def test_a_score_that_turns_back_at_its_bound_varies_as_much_as_any_block_says(deviations, expected):
     """V₂ = σ²/2 of halves, V₄ = σ²/4 of quarters: the larger of V₄ and 2V₂ − V₄."""
     rng = np.random.default_rng(0)
     halves = rng.normal(scale=deviations[0], size=(200_000, 2))
     quarters = rng.normal(scale=deviations[1], size=(200_000, 4))
-    folded = Replicates(METRICS["clipped_density"], halves, quarters)
+    folded = Replicates(METRICS["alpha_precision"], halves, quarters)
     assert folded.variance == pytest.approx(expected, rel=0.03)
 
 

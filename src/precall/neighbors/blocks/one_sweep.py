@@ -41,6 +41,7 @@ class _BallsFound:
     held: dict[int, Words]  # k -> (n of the other class, lanes)
     cover: dict[tuple[int, int], Words]  # -> (n, lanes)
     totals: dict[int, NDArray[np.int64]]  # k -> (lanes, 64, 4)
+    filled: dict[int, NDArray[np.int64]]  # k -> (lanes, 64, 4)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,9 +75,18 @@ class BlockStatistics:
     def balls_around(self, role: Role, k: int) -> Shares:
         """Mean over a class of the other's k-balls around each sample."""
         c = ROLES.index(role)
-        totals = self.found[1 - c].totals[k][self._lanes].reshape(-1, 4)
+        return self._mean(c, self.found[1 - c].totals[k])
+
+    def filling(self, role: Role, k: int) -> Shares:
+        """Mean over a class of the other's samples in each k-ball, at most k, over k."""
+        c = ROLES.index(role)
+        return self._mean(c, self.found[c].filled[k]) / k
+
+    def _mean(self, c: int, totals: NDArray[np.int64]) -> Shares:
+        """Totals of every block over its size."""
+        by_block = totals[self._lanes].reshape(-1, 4)
         sizes = self.partitions[c].sizes(quarters=self.is_quartered)
-        return np.asarray(totals[:, : 4 if self.is_quartered else 2] / sizes)
+        return np.asarray(by_block[:, : 4 if self.is_quartered else 2] / sizes)
 
     def _share(self, c: int, words: Words) -> Shares:
         return self.partitions[c].share(words[:, self._lanes], quarters=self.is_quartered)
@@ -137,7 +147,7 @@ def _measure_balls(
 
     ks = list(plan.counted_ks(role))
     if not ks:
-        return _BallsFound({}, {}, {}, {})
+        return _BallsFound({}, {}, {}, {}, {})
     covers = sorted((k_prime, k) for of, k_prime, k in plan.covers if of == role)
     depth = _depth(plan, len(own))
     n_lanes = 2 * own_partitions.low.shape[1]
@@ -147,6 +157,7 @@ def _measure_balls(
         np.array(ks),
         np.array([(role, k) in plan.balls for k in ks]),
         np.array([(role, k) in plan.densities for k in ks]),
+        np.array([(role, k) in plan.fillings for k in ks]),
         np.array([(ks.index(k), n) for k, n in covers], np.int64).reshape(-1, 2),
     )
     words = tuple((p.low, p.high) for p in (own_partitions, other_partitions))
@@ -154,7 +165,7 @@ def _measure_balls(
 
     def work(parts: Sequence[slice]) -> tuple[Words, NDArray[np.int64]]:
         held = np.zeros((len(ks), len(other), n_lanes), np.uint64)
-        totals = np.zeros((len(ks), n_lanes, 64, 4), np.int64)
+        totals, filled = counted = np.zeros((2, len(ks), n_lanes, 64, 4), np.int64)
         height = max(part.stop - part.start for part in parts)
         room = np.empty((height, max(len(own), len(other))), dtype)  # used again and again
         for part in parts:
@@ -170,12 +181,12 @@ def _measure_balls(
             relate_blocks(
                 dots, other.norms[every], part.start, places, distances,
                 words[0], (low[every], high[every]),
-                wanted, FoundInBlocks(holds[:, part], held_here, cover[:, part], totals),
+                wanted, FoundInBlocks(holds[:, part], held_here, cover[:, part], totals, filled),
             )  # fmt: skip
             if columns is not None:
                 held[:, columns] |= held_here
             session.advance(n * (len(own) + len(other)))
-        return held, totals
+        return held, counted
 
     parts = list(_parts(len(own), max(len(own), len(other)), dtype))
     n_chunks = min(len(parts), _CHUNKS_PER_THREAD * session.threads)
@@ -183,12 +194,13 @@ def _measure_balls(
     with single_threaded_libraries():
         found = in_threads(work, chunks, session.threads)
     held = functools.reduce(np.bitwise_or, (part for part, _ in found))
-    totals = np.sum([part for _, part in found], axis=0)
+    totals, filled = np.sum([part for _, part in found], axis=0)
     return _BallsFound(
         dict(zip(ks, holds, strict=True)),
         dict(zip(ks, held, strict=True)),
         dict(zip(covers, cover, strict=True)),
         dict(zip(ks, totals, strict=True)),
+        dict(zip(ks, filled, strict=True)),
     )
 
 

@@ -1,7 +1,8 @@
 """Scores of blocks that are measured block by block, where no single sweep tells them all.
 
-Of at most 2 000 samples a class, which bounds the time; a variance over N of n samples is that of
-all times N/n as far as it is due to single samples, and (N/n)² as far as it is due to pairs.
+Of at most 4 000 samples together, which bounds the time, as many of each class as their sizes are
+to each other; a variance over N of n samples is that of all times N/n as far as it is due to single
+samples, and (N/n)² as far as it is due to pairs.
 """
 
 from dataclasses import dataclass, replace
@@ -19,14 +20,17 @@ Quarters = NDArray[np.float64]  # (n_partitions, 4)
 Members = tuple[NDArray[np.intp], NDArray[np.intp]]  # of real, of generated
 
 N_PARTITIONS = 32
-_MOST_SAMPLES = 2000
+_MOST_SAMPLES = 4000  # of both classes
 _HALVES = 2
 _QUARTERS = 4
 
 
-def n_in_blocks(n: int) -> int:
-    """Samples of a class that are divided."""
-    return min(n, _MOST_SAMPLES)
+def n_in_blocks(n: int, m: int) -> tuple[int, int]:
+    """Samples of each class that are divided: scores depend on how many of one there are a sample
+    of the other.
+    """
+    share = min(1.0, _MOST_SAMPLES / (n + m))
+    return max(1, round(share * n)), max(1, round(share * m))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +46,8 @@ class Division:
     @classmethod
     def draw(cls, sets: Sets, seed: int) -> Self:
         """Choose the samples and divide them."""
-        few = _few(sets[0], (seed, 8, 0)), _few(sets[1], (seed, 8, 1))
+        sizes = n_in_blocks(*map(len, sets))
+        few = _few(sets[0], sizes[0], (seed, 8, 0)), _few(sets[1], sizes[1], (seed, 8, 1))
         drawn = [Partitions.draw(len(side), 1, (seed, c)) for c, side in enumerate(few)]
         real, generated = (partitions.labels() for partitions in drawn)  # (n, 64): the quarter
         blocks = [
@@ -68,9 +73,9 @@ def by_partition(values: NDArray[np.float64]) -> tuple[Halves, Quarters]:
     return blocks[:, :_HALVES], blocks[:, _HALVES:]
 
 
-def _few(side: FeatureSet, seed: tuple[int, ...]) -> FeatureSet:
+def _few(side: FeatureSet, size: int, seed: tuple[int, ...]) -> FeatureSet:
     """Choose some of the samples, or all."""
-    if len(side) <= _MOST_SAMPLES:
+    if len(side) <= size:
         return side
-    chosen = np.random.default_rng(seed).choice(len(side), _MOST_SAMPLES, replace=False)
+    chosen = np.random.default_rng(seed).choice(len(side), size, replace=False)
     return replace(side, rows=side.select(np.sort(chosen)))

@@ -19,6 +19,7 @@ class Wanted(NamedTuple):
     ks: Any  # (n_ks,) of the balls
     balls: Any  # (n_ks,) whether to find who holds whom
     counted: Any  # (n_ks,) whether to count the pairs
+    filled: Any  # (n_ks,) whether to count at most k pairs of each ball
     covers: Any  # (n_covers, 2): which ball, and how many samples it has to hold
 
 
@@ -29,6 +30,7 @@ class FoundInBlocks(NamedTuple):
     held: Any  # (n_ks, m, lanes): whether any ball holds the sample; only ever added to
     cover: Any  # (n_covers, n_rows, lanes): whether the ball holds enough
     totals: Any  # (n_ks, lanes, 64, 4): pairs in balls, by block; only ever added to
+    filled: Any  # (n_ks, lanes, 64, 4): the same, of each ball at most k; only ever added to
 
 
 @njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
@@ -311,9 +313,13 @@ def _find_of_sample(i, lane, block, below, last, found, wanted, output, room):
         if wanted.balls[a]:
             held = output.held[a]
             output.holds[a, i, lane] = _hold(below[a], blocks, hits, ranks, n_hits, lane, held)
-        if wanted.counted[a]:
+        if wanted.counted[a] or wanted.filled[a]:
             _count(below[a], blocks, ranks, n_hits, lane, planes, counts)
+        if wanted.counted[a]:
             _add_counts(counts, block[0], block[1], output.totals[a, lane])
+        if wanted.filled[a]:
+            np.minimum(counts, wanted.ks[a], counts)
+            _add_counts(counts, block[0], block[1], output.filled[a, lane])
     for c in range(len(wanted.covers)):
         a, n_needed = wanted.covers[c]
         reached = np.empty(n_needed + 1, dtype=np.uint64)
