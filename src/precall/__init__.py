@@ -17,7 +17,8 @@ from precall.evaluation.two_sample_test import two_sample_test
 from precall.findings.modes import Mode, find_modes
 from precall.findings.samples import Samples, SampleTable
 from precall.report import page as page
-from precall.results.comparison import Comparison, Difference
+from precall.results.comparison import Comparison
+from precall.results.differences import CurveDifference, Difference
 from precall.results.evaluation import Evaluation
 from precall.results.sample_size import sample_size
 from precall.scores import Ceiling, Metric, Score
@@ -38,6 +39,7 @@ __all__ = [
     "CrossFit",
     "Curve",
     "CurveBand",
+    "CurveDifference",
     "Difference",
     "ErrorRates",
     "Evaluation",

@@ -8,7 +8,7 @@ from precall.cli import inputs, options
 from precall.cli.outputs import saying_warnings
 from precall.report.page import write_page
 from precall.report.protocols import protocol_differences
-from precall.results.comparison import Comparison, Difference
+from precall.results.comparison import Comparison
 from precall.results.evaluation import Evaluation
 from precall.results.json_document import read_document
 from precall.runtime.output_files import check_target
@@ -43,7 +43,8 @@ def report_command(
     """
     files = inputs.named_or_plain_files(results)
     check_target(out, files.values())
-    found, differences = _read(files)
+    comparison = _read(files)
+    found = dict(comparison.results)
     folders = _named_folders(images_generated, found)
     check_target(out, [*folders.values(), *([images_real] if images_real else [])])
     with saying_warnings():
@@ -51,7 +52,8 @@ def report_command(
             out,
             found,
             title=title,
-            differences=differences,
+            differences=comparison.differences,
+            curve_differences=comparison.curve_differences,
             images_real=images_real,
             images_generated=folders,
         )
@@ -60,26 +62,25 @@ def report_command(
     click.echo(f"report: {out}")
 
 
-def _read(files: dict[str, Path]) -> tuple[dict[str, Evaluation], tuple[Difference, ...]]:
-    """Read results, and the models of comparisons among them."""
+def _read(files: dict[str, Path]) -> Comparison:
+    """Read results, and the models of comparisons among them; differences of one comparison."""
     found: dict[str, Evaluation] = {}
-    differences: tuple[Difference, ...] = ()
     for name, path in files.items():
         if "results" not in read_document(path):
             models = {name: Evaluation.from_json(path)}
         else:
             comparison = Comparison.from_json(path)
-            models = dict(comparison.results)
             if len(files) == 1:
-                differences = comparison.differences
-            elif models.keys() & (found.keys() | files.keys()):
+                return comparison
+            models = dict(comparison.results)
+            if models.keys() & (found.keys() | files.keys()):
                 models = {f"{name}: {model}": result for model, result in models.items()}
         if twice := sorted(models.keys() & found.keys()):
             raise click.UsageError(
                 f"two models are called {', '.join(twice)}; name each result with NAME=FILE."
             )
         found |= models
-    return found, differences
+    return Comparison(found, ())
 
 
 def _named_folders(texts: tuple[str, ...], found: dict[str, Evaluation]) -> dict[str, Path]:

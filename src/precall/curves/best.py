@@ -7,7 +7,10 @@ from numpy.typing import NDArray
 
 from precall.curves.error_rates import ErrorRates, Evidence
 from precall.curves.hull import lower_hull
+from precall.curves.judged import Judged, Places, mean_curve
 from precall.curves.pr_curve import PRCurve
+
+BEST = "best"  # its name, where there are several others
 
 Flags = NDArray[np.bool_]
 Errors = tuple[int, int]  # real called generated, generated called real
@@ -16,32 +19,40 @@ Errors = tuple[int, int]  # real called generated, generated called real
 def best_curve(candidates: Sequence[Evidence], seed: int) -> PRCurve | None:
     """Combine the evidence of several estimators about the same samples.
 
+    The mean, at equal λ, of the curves of :func:`best_classifiers`; ``None`` where there are none.
+    """
+    parts = best_classifiers(candidates, np.arange(len(candidates[0]) if candidates else 0), seed)
+    return mean_curve([parts]) if parts else None
+
+
+def best_classifiers(candidates: Sequence[Evidence], places: Places, seed: int) -> list[Judged]:
+    """Choose the best classifiers of several estimators, and say by whom they are measured.
+
     Half of the evaluated samples select: the classifiers, each an estimator and a γ, that are best
-    for some λ. The other half measures only these again, and the hull of what it finds and of the
-    trivial pair is the curve. Then the halves change places, and the two curves are averaged at
-    equal λ. A few classifiers chosen beforehand are measured instead of the best of thousands, so
-    the curve is less biased downwards than any of those that it is made of. ``None`` where a class
-    has fewer than two evaluated samples.
+    for some λ. The other half measures only these again. Then the halves change places. A few
+    classifiers chosen beforehand are measured instead of the best of thousands, so the curve is
+    less biased downwards than any of those that it is made of: near its ends, where few samples
+    decide, it may lie above them all. Nothing where a class has fewer than two evaluated samples.
+
+    Parameters
+    ----------
+    places
+        (n_samples,) where each sample stands in its class.
     """
     if not candidates:
-        return None
+        return []
     is_real = candidates[0].is_real
     if min(np.count_nonzero(is_real), np.count_nonzero(~is_real)) < 2:
-        return None
+        return []
     half = halve(is_real, seed)
-    return PRCurve.mean([_select_and_measure(candidates, part) for part in (half, ~half)])
-
-
-def _select_and_measure(candidates: Sequence[Evidence], selects: Flags) -> PRCurve:
-    chosen = classifiers_of_hull([evidence.select(selects) for evidence in candidates])
-    measured = [evidence.select(~selects) for evidence in candidates]
-    is_real = measured[0].is_real
-    n_real = int(np.count_nonzero(is_real))
-    n_generated = len(is_real) - n_real
-    trivial = [(n_real, 0), (0, n_generated)]
-    errors = [_errors(measured[i], gamma) for i, gamma in chosen] + trivial
-    fpr, fnr = lower_hull(*np.array(errors).T)
-    return PRCurve(np.asarray(fpr) / n_real, np.asarray(fnr) / n_generated)
+    return [
+        Judged(
+            [evidence.select(~selects) for evidence in candidates],
+            classifiers_of_hull([evidence.select(selects) for evidence in candidates]),
+            places[~selects],
+        )
+        for selects in (half, ~half)
+    ]
 
 
 def classifiers_of_hull(candidates: Sequence[Evidence]) -> list[tuple[int, float]]:

@@ -1,6 +1,6 @@
 """compare(): several models against the same real samples, and how certainly they differ."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -13,9 +13,14 @@ from precall.errors import InputError
 from precall.evaluation.flow import evaluate_sets
 from precall.evaluation.settings import Settings
 from precall.neighbors.sweeps import open_sweeps
-from precall.results.comparison import Comparison, Difference
+from precall.results.comparison import Comparison
+from precall.results.differences import CurveDifference, Difference
 from precall.results.evaluation import Evaluation
+from precall.results.tables import best_first
 from precall.runtime.written_calls import python_call
+
+Names = tuple[str, str]
+Pair = tuple[Evaluation, Evaluation]
 
 _COMPARED_SUMMARIES = ("f_1_8", "f_8", "area")
 
@@ -34,6 +39,7 @@ def compare(
 
     Differences are paired: the real samples are divided alike for all models, so that what is due
     to them cancels, and intervals of differences are narrower than those of either score suggest.
+    All of them hold at once, so that equal models are seldom told apart by any.
 
     Parameters
     ----------
@@ -73,10 +79,7 @@ def compare(
             with sweeps.placed(generated):
                 its_settings = replace(settings, labels=(settings.labels[0], labels[name]))
                 results[name] = evaluate_sets(its_settings, pair, sweeps, call)
-    differences: list[Difference] = []
-    for first, second in combinations(results, 2):
-        differences += _differences(first, results[first], second, results[second])
-    return Comparison(results, tuple(differences))
+    return _compared(results)
 
 
 def _as_models(
@@ -124,27 +127,68 @@ def _by_model(
     return {name: named.get(name) for name in models}
 
 
-def _differences(
-    first: str, one: Evaluation, second: str, other: Evaluation
-) -> Sequence[Difference]:
+def _compared(results: Mapping[str, Evaluation]) -> Comparison:
+    """Find all differences; intervals and bands of all of them are to hold at once.
+
+    Each gets an equal part of the error (Bonferroni), a band as much as an interval.
+    """
+    first = next(iter(results.values()))
+    curve = next(iter(best_first(first)), None)
+    pairs = list(combinations(results, 2))
+    n_scores = sum(all(name in r.replicates for r in results.values()) for name in first.scores)
+    n_of_curve = len(_COMPARED_SUMMARIES) + 1 if curve in first.bands else 0
+    n_looked_at = len(pairs) * (n_scores + n_of_curve)
+    confidence = 1 - (1 - (first.confidence or 0.95)) / max(1, n_looked_at)
+    differences: list[Difference] = []
+    of_curves: list[CurveDifference] = []
+    for pair in pairs:
+        both = results[pair[0]], results[pair[1]]
+        differences += _of_scores(pair, both, confidence)
+        differences += _of_summaries(pair, both, curve, confidence)
+        of_curves += _of_curves(pair, both, confidence)
+    return Comparison(results, tuple(differences), tuple(of_curves))
+
+
+def _of_scores(pair: Names, both: Pair, confidence: float) -> list[Difference]:
     found = []
-    for name, score in one.scores.items():
-        value = score.value - other.scores[name].value
+    one, other = both
+    for name in one.scores:
+        values = one.scores[name].value, other.scores[name].value
         interval = None
         if name in one.replicates and name in other.replicates:
             # The same score: the same kind of replicates.
-            blocks = one.replicates[name].minus(other.replicates[name])  # type: ignore[arg-type]
-            half = blocks.half_width(_confidence(one))
-            interval = (value - half, value + half)
-        found.append(Difference(name, first, second, value, interval))
-    for name, band in one.bands.items():
-        for key in _COMPARED_SUMMARIES:
-            value = SUMMARIES[key](one.curves[name]) - SUMMARIES[key](other.curves[name])
-            half = band.half_width_of_difference(other.bands[name], key)
-            what = f"{key} of the {name} curve"
-            found.append(Difference(what, first, second, value, (value - half, value + half)))
+            interval = one.replicates[name].interval_of_difference(
+                other.replicates[name],  # type: ignore[arg-type]
+                values,
+                confidence,
+            )
+        found.append(Difference(name, *pair, values[0] - values[1], interval))
     return found
 
 
-def _confidence(result: Evaluation) -> float:
-    return 0.95 if result.confidence is None else result.confidence
+def _of_summaries(
+    pair: Names, both: Pair, curve: str | None, confidence: float
+) -> list[Difference]:
+    if curve is None:
+        return []
+    curves = [best_first(result).get(curve) for result in both]
+    bands = [result.bands.get(curve) for result in both]
+    if curves[0] is None or curves[1] is None:
+        return []
+    found = []
+    for key in _COMPARED_SUMMARIES:
+        value = SUMMARIES[key](curves[0]) - SUMMARIES[key](curves[1])
+        interval = None
+        if bands[0] is not None and bands[1] is not None:
+            interval = bands[0].interval_of_difference(bands[1], key, confidence)
+        found.append(Difference(f"{key} of the {curve} curve", *pair, value, interval))
+    return found
+
+
+def _of_curves(pair: Names, both: Pair, confidence: float) -> list[CurveDifference]:
+    found = []
+    for name, band in both[0].bands.items():
+        difference = band.difference(both[1].bands[name], confidence)
+        if difference is not None:
+            found.append(CurveDifference(name, *pair, difference))
+    return found

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.curves.best import best_curve
+from precall.curves.best import best_classifiers
 from precall.curves.error_rates import ErrorRates, Evidence
+from precall.curves.judged import Judged, Places
 from precall.curves.pr_curve import PRCurve
 from precall.data.feature_sets import FeatureSet
 from precall.data.splits import Fold, Split
@@ -29,6 +30,7 @@ class EvidencePool:
 
     sets: Sets
     parts: list[list[Evidence]] = field(default_factory=list)  # of each fold, of each repeat
+    places: list[Places] = field(default_factory=list)  # of each fold: who is evaluated
     choices: list[str] = field(default_factory=list)  # of cross-validation, where it had one
     likelihood_ratios: Ratios = field(init=False)  # NaN where a sample was not evaluated
 
@@ -45,11 +47,13 @@ class EvidencePool:
         sides = (fold.real, fold.generated)
         sizes = [len(side.fit) for side in sides]
         ratio = np.median([settled.likelihood_ratio(e, *sizes) for e in found], axis=0)
-        of_sides = ratio[found[0].is_real], ratio[~found[0].is_real]
-        for out, side, features, values in zip(
-            self.likelihood_ratios, sides, self.sets, of_sides, strict=True
+        is_real, places = found[0].is_real, np.empty(len(found[0]), np.intp)
+        for of_side, out, side, features in zip(
+            (is_real, ~is_real), self.likelihood_ratios, sides, self.sets, strict=True
         ):
-            out[features.rows.places_of(side.evaluated.stored)] = values
+            places[of_side] = features.rows.places_of(side.evaluated.stored)
+            out[places[of_side]] = ratio[of_side]
+        self.places.append(places)
 
     @property
     def judged_ratios(self) -> Ratios:
@@ -61,6 +65,13 @@ class EvidencePool:
     def evidence(self) -> list[Evidence]:
         """The evidence of all folds, one a repeat: errors at equal γ add up."""
         return [Evidence.concat(folds) for folds in zip(*self.parts, strict=True)]
+
+    def judged(self) -> list[list[Judged]]:
+        """Fold by fold, of each repeat: the best classifiers and who measures them."""
+        return [
+            [Judged.best_of(evidence, places) for evidence in found]
+            for found, places in zip(self.parts, self.places, strict=True)
+        ]
 
     def curve(self, split: Split) -> PRCurve:
         """Return the curve, the mean over repeats, and over folds that are not to be pooled."""
@@ -143,14 +154,20 @@ def _training_work(estimator: Estimator, fold: Fold) -> int:
     return _TRAINING * (len(fold.real.fit) + len(fold.generated.fit))
 
 
-def best_of(pools: Mapping[str, EvidencePool], split: Split, seed: int) -> PRCurve | None:
-    """Combine all estimators; without a split none of them is judged by unseen samples."""
+def best_of_all(pools: Mapping[str, EvidencePool], split: Split, seed: int) -> list[list[Judged]]:
+    """Combine all estimators: split by split, the best classifiers and who measures them.
+
+    Nothing without a split, where none of them is judged by unseen samples.
+    """
     if not split.judges_unseen or not pools:
-        return None
+        return []
     every = list(pools.values())
+    places = every[0].places
     if not split.repeats_halves:
-        return best_curve([evidence for pool in every for evidence in pool.evidence], seed)
-    folds = zip(*(pool.parts for pool in every), strict=True)
-    curves = [best_curve([e for found in fold for e in found], seed) for fold in folds]
-    known = [curve for curve in curves if curve is not None]
-    return PRCurve.mean(known) if known else None
+        pooled = [evidence for pool in every for evidence in pool.evidence]
+        parts = [best_classifiers(pooled, np.concatenate(places), seed)]
+    else:
+        folds = zip(*(pool.parts for pool in every), strict=True)
+        candidates = [[evidence for found in fold for evidence in found] for fold in folds]
+        parts = [best_classifiers(c, p, seed) for c, p in zip(candidates, places, strict=True)]
+    return [part for part in parts if part]

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from precall.curves.best import BEST
+from precall.curves.judged import Judged, mean_curve
 from precall.data.caveats import caveats
 from precall.data.feature_sets import FeatureSet, check_same_features
 from precall.data.labels import Labels
@@ -18,7 +20,7 @@ from precall.evaluation.ceilings import find_ceilings
 from precall.evaluation.evidence_pool import (
     EvidencePool,
     Sets,
-    best_of,
+    best_of_all,
     plan_folds,
     pool_evidence,
 )
@@ -121,6 +123,7 @@ def assess(
     for name, spread in replicates.items():
         interval = spread.interval(scores[name].value, settings.confidence)
         scores[name] = replace(scores[name], interval=interval)
+    best = best_of_all(pools, split, seed)
     ratios = {name: pool.likelihood_ratios for name, pool in pools.items()}
     realism_k = settings.realism_k(sets)
     samples = Samples.of(ratios, pair, requests, realism_k, headline.supports)
@@ -128,23 +131,39 @@ def assess(
         "curves": {name: pool.curve(split) for name, pool in pools.items()},
         "scores": scores,
         "protocol": _protocol(settings, sets, named, pools, sweeps.engine, call),
-        "best_curve": best_of(pools, split, seed),
+        "best_curve": mean_curve(best) if best else None,
         "tests": {
             name: binomial_test(pool.judged_ratios, seed)
             for name, pool in pools.items()
             if split.is_single
         },
-        "bands": {
-            name: CurveBand.of([first for first, *_ in pool.parts], settings.confidence, seed)
-            for name, pool in pools.items()
-            if settings.intervals and split.repeats_halves
-        },
+        "bands": _bands(settings, sets, pools, best),
         "confidence": settings.confidence if settings.intervals else None,
         "extremes": samples.extremes(),
         "reasons": headline.reasons,
         "replicates": replicates,
         "samples": samples,
     }, pair
+
+
+def _bands(
+    settings: Settings,
+    sets: Sets,
+    pools: Mapping[str, EvidencePool],
+    best: Sequence[Sequence[Judged]],
+) -> dict[str, CurveBand]:
+    """Say how uncertain every curve is, the best of several included."""
+    if not settings.intervals or not settings.split.repeats_halves:
+        return {}
+    judged: dict[str, Sequence[Sequence[Judged]]]
+    judged = {name: pool.judged() for name, pool in pools.items()}
+    if best and len(pools) > 1:
+        judged[BEST] = best
+    sizes = len(sets[0]), len(sets[1])
+    return {
+        name: CurveBand.of(splits, sizes, settings.confidence, settings.seed)
+        for name, splits in judged.items()
+    }
 
 
 def _by_class(

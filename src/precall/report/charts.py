@@ -14,7 +14,7 @@ from precall.findings.modes import Mode
 from precall.report.score_scales import Scale, marks, score_scales
 from precall.report.words import in_words
 from precall.results.evaluation import Evaluation
-from precall.results.tables import best_of_several, decimals, interval, score_value
+from precall.results.tables import best_first, decimals, interval, score_value, shown_trade_off
 from precall.scores import Score
 from precall.uncertainty.bands import CurveBand
 
@@ -46,18 +46,6 @@ def chart_data(results: Mapping[str, Evaluation]) -> dict[str, Any]:
             for scale in score_scales([result.scores for result in results.values()])
         ],
     }
-
-
-def best_first(result: Evaluation) -> dict[str, PRCurve]:
-    """Return all curves of a result, the best of several first."""
-    return {**best_of_several(result), **result.curves}
-
-
-def shown_trade_off(lam: float) -> str:
-    """Write a trade-off, as a fraction where real weighs less."""
-    if math.isinf(lam):
-        return "∞"
-    return f"1/{1 / lam:.3g}" if 0 < lam < 0.995 else f"{lam:.3g}"
 
 
 def band_outline(band: CurveBand, n_angles: int = _N_ANGLES_OF_BAND) -> tuple[Floats, Floats]:

@@ -9,7 +9,8 @@ from typing import Any
 from precall.errors import PrecallWarning
 from precall.report.charts import chart_data
 from precall.report.sections import SECTIONS, Subject, shown_by
-from precall.results.comparison import Difference
+from precall.results.comparison import Comparison
+from precall.results.differences import CurveDifference, Difference
 from precall.results.evaluation import Evaluation
 from precall.results.page_writer import register_page_writer
 from precall.runtime.output_files import write_text
@@ -30,6 +31,7 @@ def render_page(
     *,
     title: str | None = None,
     differences: Sequence[Difference] = (),
+    curve_differences: Sequence[CurveDifference] = (),
     images_real: object = None,
     images_generated: Mapping[str, object] | None = None,
 ) -> str:
@@ -48,7 +50,8 @@ def render_page(
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    subject = Subject.of(results, differences, images_real, images_generated or {})
+    found = tuple(differences), tuple(curve_differences)
+    subject = Subject.of(Comparison(results, *found), images_real, images_generated or {})
     page = environment.get_template("page.html").render(
         title=title or ("How the models fail" if subject.several else "How the model fails"),
         version=__version__,

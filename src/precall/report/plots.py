@@ -22,7 +22,7 @@ from precall.report.score_scales import Scale, marks, score_scales
 from precall.report.words import in_words
 from precall.results.comparison import Comparison
 from precall.results.evaluation import Evaluation, axes_or_new
-from precall.results.tables import decimals, percent, scores_by_name
+from precall.results.tables import best_first, decimals, percent, scores_by_name
 from precall.scores import Score
 from precall.uncertainty.bands import CurveBand
 
@@ -74,11 +74,14 @@ def plot_curves(
     if isinstance(result, Evaluation):
         named = result.curves.items()
         lines = {in_words(name): (line, result.bands.get(name)) for name, line in named}
-    elif curve is None:
-        lines = {name: (one.best_curve, None) for name, one in _by_model(result).items()}
     else:
-        models = _by_model(result).items()
-        lines = {name: (r.curves.get(curve), r.bands.get(curve)) for name, r in models}
+        models = _by_model(result)
+        drawn = {name: best_first(one) for name, one in models.items()}
+        chosen = {name: curve or next(iter(of), "") for name, of in drawn.items()}
+        lines = {
+            name: (drawn[name].get(chosen[name]), one.bands.get(chosen[name]))
+            for name, one in models.items()
+        }
     ax = axes_or_new(ax)
     for (name, (line, band)), color in zip(lines.items(), cycle(COLORS), strict=False):
         if line is None:

@@ -13,8 +13,8 @@ from precall.report import tables
 from precall.report.protocol_tables import protocol_tables
 from precall.report.protocols import protocol_differences
 from precall.report.thumbnails import Thumbnails, as_thumbnails, unreadable
-from precall.report.words import in_words, names_in_words, sentence_in_words
-from precall.results.comparison import Comparison, Difference
+from precall.report.words import difference_in_words, in_words, names_in_words, sentence_in_words
+from precall.results.comparison import Comparison
 from precall.results.evaluation import Evaluation
 from precall.results.tables import decimals, half_width, percent
 from precall.scores import HEADLINE, METRICS, Score
@@ -91,21 +91,19 @@ class Model:
 class Subject:
     """One model or several, how they differ, and where pictures of their samples are."""
 
-    results: Mapping[str, Evaluation]  # by model
-    differences: Sequence[Difference]
+    comparison: Comparison
     models: Sequence[Model]
 
     @classmethod
     def of(
         cls,
-        results: Mapping[str, Evaluation],
-        differences: Sequence[Difference],
+        comparison: Comparison,
         images_real: object,
         images_generated: Mapping[str, object],
     ) -> Self:
         """Find the pictures of every model, and say what is wrong with it."""
         models = []
-        for number, (name, result) in enumerate(results.items()):
+        for number, (name, result) in enumerate(comparison.results.items()):
             p, drawn = result.protocol, images_generated.get(name)
             found = {
                 "real": as_thumbnails(images_real, p.n, "images_real"),
@@ -113,7 +111,12 @@ class Subject:
             }
             pictures = {role: of_role for role, of_role in found.items() if of_role is not None}
             models.append(Model(number, name, result, result.diagnosis(), pictures))
-        return cls(results, differences, models)
+        return cls(comparison, models)
+
+    @property
+    def results(self) -> Mapping[str, Evaluation]:
+        """By model."""
+        return self.comparison.results
 
     @property
     def several(self) -> bool:
@@ -133,11 +136,10 @@ def shown_by(sections: Iterable[Section[About]], about: About) -> dict[str, Mapp
 
 def summary(subject: Subject) -> Shown:
     """In words, and the numbers to look at first."""
-    comparison = Comparison(subject.results, tuple(subject.differences))
     return {
         "differing": protocol_differences(subject.results),
-        "sentences": comparison.verdicts(brief=True) if subject.several else [],
-        "differences": tables.difference_table(subject.differences),
+        "sentences": subject.comparison.verdicts(difference_in_words) if subject.several else [],
+        "differences": tables.difference_table(subject.comparison.differences),
     }
 
 

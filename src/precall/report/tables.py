@@ -7,13 +7,12 @@ from typing import NamedTuple
 from precall.curves.pr_curve import PRCurve
 from precall.curves.summaries import IN_TABLES
 from precall.findings.modes import Mode
-from precall.report.charts import best_first, shown_trade_off
 from precall.report.words import difference_in_words, in_words
 from precall.results import tables
-from precall.results.comparison import Difference
+from precall.results.differences import Difference
 from precall.results.evaluation import Evaluation
 from precall.results.number_tables import table_of_models
-from precall.results.tables import Table, interval, percent
+from precall.results.tables import Table, best_first, interval, percent, shown_trade_off
 from precall.uncertainty.bands import CurveBand
 
 _TRADE_OFFS = (0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16, math.inf)
@@ -66,7 +65,7 @@ def difference_table(differences: Sequence[Difference]) -> Table:
         for d in differences
         if d.is_clear
     ]
-    headings = ["of", "model", "less", "difference", "interval"]
+    headings = ["of", "model", "less", "difference", "interval, all at once"]
     return Table("Differences that are clear of chance", headings, rows)
 
 

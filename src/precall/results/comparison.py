@@ -1,46 +1,56 @@
 """Several models against the same real samples, and whether their differences mean anything."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from itertools import combinations, permutations, product
+from itertools import combinations
 from os import PathLike
 from typing import TYPE_CHECKING, Self
 
 from precall.curves.pr_curve import PRCurve
 from precall.errors import InputError
 from precall.results import json_document
+from precall.results.differences import (
+    CurveDifference,
+    Difference,
+    Naming,
+    sentence_of_curves,
+    sentence_of_pair,
+)
 from precall.results.evaluation import Evaluation, axes_or_new
 from precall.results.number_tables import table_of_models
 from precall.results.page_writer import page_writer
-from precall.results.tables import F_SCORES, Table, score_value, significant, summary_value
+from precall.results.tables import (
+    F_SCORES,
+    Table,
+    best_first,
+    score_value,
+    significant,
+    summary_value,
+)
 from precall.runtime.read_only import make_read_only
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One number of one model less that of another."""
-
-    what: str  # the score, or the curve and its summary
-    first: str  # model
-    second: str  # model
-    value: float
-    interval: tuple[float, float] | None  # None where there is none
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether the interval leaves out 0."""
-        return self.interval is not None and not self.interval[0] <= 0 <= self.interval[1]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """The result of :func:`precall.compare`."""
+    """The result of :func:`precall.compare`.
 
-    results: Mapping[str, Evaluation]  # by model
+    Attributes
+    ----------
+    results
+        By model.
+    differences
+        Of every score, and of a few summaries of one curve, between all pairs of models. Their
+        intervals hold all at once, those of the curves' bands included.
+    curve_differences
+        Of every curve, between all pairs of models.
+    """
+
+    results: Mapping[str, Evaluation]
     differences: tuple[Difference, ...]
+    curve_differences: tuple[CurveDifference, ...] = ()
 
     def __post_init__(self) -> None:
         make_read_only(self)
@@ -53,30 +63,50 @@ class Comparison:
         return sorted(self.results, key=lambda name: -self.results[name].scores[score].value)
 
     def dominated(self, curve: str | None = None) -> list[tuple[str, str]]:
-        """Return pairs of models of which the first is as good at every λ, and better at some.
+        """Return pairs of models of which the first is clearly better at some λ, and worse at none.
+
+        By the band of the difference of their curves, which holds at all λ, and for all pairs and
+        differences of the comparison, at once.
 
         Parameters
         ----------
         curve
-            Name of a curve; by default the best curve of each model.
+            Name of a curve; by default the one that is compared: the best of several.
         """
-        pairs = permutations(self._curves(curve).items(), 2)
-        return [(a, b) for (a, of_a), (b, of_b) in pairs if of_a.dominates(of_b)]
+        found = self._of_curve(curve)
+        if not found:
+            raise InputError(
+                f"no differences of {'curves' if curve is None else f'the curve {curve!r}'} are "
+                "known; compare with estimators, intervals and split=precall.RepeatedHoldOut()."
+            )
+        return [pair for difference in found if (pair := difference.dominance) is not None]
+
+    def _of_curve(self, name: str | None) -> list[CurveDifference]:
+        compared = self._compared_curve() if name is None else name
+        return [difference for difference in self.curve_differences if difference.curve == compared]
+
+    def _compared_curve(self) -> str | None:
+        """Return the name of the curve that models are compared by."""
+        return next(iter(best_first(next(iter(self.results.values())))), None)
 
     def _curves(self, name: str | None) -> dict[str, PRCurve]:
-        """One curve of every model that has it: the best one, or that of an estimator."""
-        of_models = {
-            model: result.best_curve if name is None else result.curves[name]
-            for model, result in self.results.items()
-        }
-        return {model: curve for model, curve in of_models.items() if curve is not None}
+        """One curve of every model that has it: the one that is compared, or another."""
+        chosen = self._compared_curve() if name is None else name
+        drawn = {model: best_first(result) for model, result in self.results.items()}
+        if name is not None and not all(name in curves for curves in drawn.values()):
+            raise InputError(f"curve {name!r} was not computed for every model.")
+        return {model: curves[chosen] for model, curves in drawn.items() if chosen in curves}
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """Return all results and differences as a JSON document; write it if a path is given."""
         entries = {name: json_document.evaluation_entry(r) for name, r in self.results.items()}
         results = {name: json_document.versioned(entry) for name, entry in entries.items()}
-        differences = [asdict(difference) for difference in self.differences]
-        return json_document.write_document({"results": results, "differences": differences}, path)
+        entry = {
+            "results": results,
+            "differences": [asdict(difference) for difference in self.differences],
+            "curve_differences": [asdict(difference) for difference in self.curve_differences],
+        }
+        return json_document.write_document(entry, path)
 
     @classmethod
     def from_json(cls, source: str | PathLike[str]) -> Self:
@@ -84,6 +114,7 @@ class Comparison:
         with json_document.reading(source, "comparison") as document:
             found = cls(**json_document.read_fields(cls, document))
             named = {model for d in found.differences for model in (d.first, d.second)}
+            named |= {model for d in found.curve_differences for model in (d.first, d.second)}
             if not found.results or not named <= found.results.keys():
                 raise json_document.EntryError("expected models, and differences between these")
         return found
@@ -123,28 +154,37 @@ class Comparison:
             scores = [result.scores[name] for result in results]
             cells = [score_value(score, significant, with_interval=True) for score in scores]
             rows.append([name, *cells])
-        for name, f in product(results[0].curves, F_SCORES):
-            curves = [(result.curves[name], result.bands.get(name)) for result in results]
-            cells = [summary_value(f, curve, band, ends=False) for curve, band in curves]
-            rows.append([f"{name} curve, {f.name}", *cells])
+        compared = self._compared_curve()
+        for f in F_SCORES if compared is not None else ():
+            bands = [result.bands.get(str(compared)) for result in results]
+            pairs = zip(self._curves(None).values(), bands, strict=True)
+            cells = [summary_value(f, curve, band, ends=False) for curve, band in pairs]
+            rows.append([f"{compared} curve, {f.name}", *cells])
         return Table("Scores of every model", ["", *self.results], rows)
 
-    def verdicts(self, *, brief: bool = False) -> list[str]:
-        """Say in words which models differ, and which is as good as another everywhere.
+    def verdicts(self, naming: Naming = str) -> list[str]:
+        """Say in words which models differ, in what, and which is better than another everywhere.
 
         Parameters
         ----------
-        brief
-            Whether to count the differences instead of naming them.
+        naming
+            How scores and curves are to be written.
         """
-        describe = _count if brief else _verdict
+        known = [d for d in self.differences if d.interval is not None]
+        of_curves = self._of_curve(None)
         lines = []
-        for pair in (
-            combinations(self.results, 2) if any(d.interval for d in self.differences) else ()
-        ):
-            found = [d for d in self.differences if (d.first, d.second) == pair]
-            lines.append(describe(*pair, found))
-        return lines + [f"{a} is as good as {b} at every trade-off." for a, b in self.dominated()]
+        for pair in combinations(self.results, 2):
+            found = [d for d in known if (d.first, d.second) == pair]
+            lines += [sentence_of_pair(found, naming)] if found else []
+        said = [sentence_of_curves(difference, naming) for difference in of_curves]
+        lines += [sentence for sentence in said if sentence is not None]
+        if lines:
+            confidence = next(iter(self.results.values())).confidence or 0.0
+            lines.append(
+                f"All {len(known) + len(of_curves)} intervals and bands of these differences hold "
+                f"at once, with {100 * confidence:.4g} % confidence."
+            )
+        return lines
 
     def to_html(
         self,
@@ -166,31 +206,14 @@ class Comparison:
             self.results,
             title=title,
             differences=self.differences,
+            curve_differences=self.curve_differences,
             images_real=images_real,
             images_generated=images_generated,
         )
 
     def plot(self, ax: "Axes | None" = None, *, curve: str | None = None) -> "Axes":
-        """Draw one curve of every model in one picture: the best one, or that of an estimator."""
+        """Draw one curve of every model: the one that is compared, or that of an estimator."""
         ax = axes_or_new(ax)
         for name, chosen in self._curves(curve).items():
             chosen.plot(ax, label=name)
         return ax
-
-
-def _verdict(first: str, second: str, differences: Sequence[Difference]) -> str:
-    """One line about two models: what is clear of chance, and how much is not."""
-    clear = [
-        f"{d.what} {d.value:+.3f} ± {(d.interval[1] - d.interval[0]) / 2:.3f}"
-        for d in differences
-        if d.is_clear and d.interval is not None
-    ]
-    n_unclear = sum(d.interval is not None and not d.is_clear for d in differences)
-    chance = f"; {n_unclear} differences may be chance" if n_unclear else ""
-    return f"{first} less {second}: {', '.join(clear) or 'nothing clear'}{chance}."
-
-
-def _count(first: str, second: str, differences: Sequence[Difference]) -> str:
-    n_clear = sum(d.is_clear for d in differences)
-    n_known = sum(d.interval is not None for d in differences)
-    return f"{first} and {second}: {n_clear} of {n_known} differences are clear of chance."

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get
 
 import numpy as np
 
+from precall.curves.best import BEST
 from precall.curves.pr_curve import PRCurve
 from precall.curves.summaries import CURVE_SUMMARIES, SUMMARIES
 from precall.errors import InputError
@@ -110,7 +111,8 @@ def check_evaluation(result: "Evaluation") -> None:
     """Check what annotations cannot say: that parts fit together."""
     if result.protocol.k.keys() != result.curves.keys():
         raise EntryError("protocol.k must name every curve")
-    if not result.bands.keys() <= result.curves.keys():
+    drawn = {*result.curves, *(() if result.best_curve is None else (BEST,))}
+    if not result.bands.keys() <= drawn:
         raise EntryError("bands must be of curves that are there")
     worst, missed = result.extremes.worst_generated, result.extremes.least_covered_real
     real = [sample.row for sample in missed] + [sample.nearest for sample in worst]
@@ -195,7 +197,7 @@ def _read_curve(entry: Any) -> PRCurve:
 def _read_band(entry: Any) -> CurveBand:
     splits = _expect(list, _expect(dict, entry).get("splits"))
     known = {**entry, "curves": [{"vertices": vertices} for vertices in splits]}
-    band = CurveBand(**read_fields(CurveBand, known, without=("left_out",)))
+    band = CurveBand(**read_fields(CurveBand, known, without=("draws",)))
     if not band.curves or band.summaries.keys() != SUMMARIES.keys():
         raise EntryError("expected one or more splits, and an interval of every summary")
     if not all(1 <= size <= _MOST_SAMPLES for size in (band.n_evaluated, band.m_evaluated)):

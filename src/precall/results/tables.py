@@ -1,5 +1,6 @@
 """Results as tables of text: for a terminal, a notebook and a page."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
@@ -7,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from precall.curves.best import BEST
 from precall.curves.pr_curve import PRCurve
 from precall.curves.summaries import CURVE_SUMMARIES, IN_TABLES, CurveSummary
 from precall.results import table_formats
@@ -109,6 +111,13 @@ def interval_heading(confidence: float | None) -> str:
     return "interval" if confidence is None else f"{100 * confidence:.4g} % interval"
 
 
+def shown_trade_off(lam: float) -> str:
+    """Write a trade-off, as a fraction where real weighs less."""
+    if math.isinf(lam):
+        return "∞"
+    return f"1/{1 / lam:.3g}" if 0 < lam < 0.995 else f"{lam:.3g}"
+
+
 def if_known(value: float | None, number: Number) -> str:
     """Write a number that may be unknown."""
     return "" if value is None else number(value)
@@ -148,7 +157,12 @@ def best_of_several(result: "Evaluation") -> dict[str, PRCurve]:
     """Return the best curve under its name, if there are several curves."""
     if result.best_curve is None or len(result.curves) < 2:
         return {}
-    return {"best": result.best_curve}
+    return {BEST: result.best_curve}
+
+
+def best_first(result: "Evaluation") -> dict[str, PRCurve]:
+    """Return all curves of a result, the best of several first: the one to compare."""
+    return {**best_of_several(result), **result.curves}
 
 
 def scores_by_name(scores: Mapping[str, Score]) -> dict[str, dict[int | None, Score]]:

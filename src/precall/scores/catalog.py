@@ -160,8 +160,9 @@ def _folded(name: str, folded: Folded, **record: Any) -> Metric:
     """Begin the record of a share that is cut off at 1, which it reaches where P = Q."""
 
     def value(pair: SamplePair, k: int) -> float:
-        before = np.float64(folded.before(pair, k))
-        return float(folded.after(*map(len, pair.sets), k, before))
+        before = np.array(folded.before(pair, k), np.float64)
+        n, m = map(len, pair.sets)
+        return float(folded.after(n, m, k, before))
 
     return _share(name, value=value, folded=folded, **record)
 

@@ -8,17 +8,19 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from precall.curves.error_rates import ErrorRates, Evidence
-from precall.curves.hull import lower_hull
+from precall.curves.judged import Judged
 from precall.curves.pr_curve import PRCurve
 from precall.curves.summaries import SUMMARIES
 from precall.errors import InputError
 from precall.runtime.read_only import make_read_only
+from precall.uncertainty.curve_draws import TRADE_OFFS, CurveDraws
+from precall.uncertainty.resampling import DEGREES_OF_FREEDOM
+from precall.uncertainty.simultaneous import BandOfDifference, largest_deviation
 
 Floats = NDArray[np.float64]
 
-_N_GROUPS = 8
 _N_ANGLES = 61
+_FEW = slice(0, None, 4)  # of the trade-offs that curves are drawn at
 _N_DRAWS = 2000
 _LEAST_SIMULTANEOUS = 2.6 / 1.96  # times the pointwise z
 
@@ -42,42 +44,76 @@ class CurveBand:
     confidence: float
     simultaneous_z: float
     summaries: Mapping[str, tuple[float, float]]  # interval of each summary of the mean curve
-    left_out: Mapping[str, Floats] = field(default_factory=dict, repr=False)
-    # each (n_splits, n_groups): a summary without one group of evaluated samples; not in JSON
+    draws: CurveDraws | None = field(default=None, repr=False)  # not in JSON
 
     def __post_init__(self) -> None:
         make_read_only(self)
 
     @classmethod
-    def of(cls, evidence: Sequence[Evidence], confidence: float, seed: int) -> Self:
-        """Compute the band of an estimator from its evidence in each split."""
-        curves = tuple(PRCurve.of(ErrorRates.of(part)) for part in evidence)
-        n = min(int(np.count_nonzero(part.is_real)) for part in evidence)
-        m = min(int(np.count_nonzero(~part.is_real)) for part in evidence)
-        mean = PRCurve.mean(curves)
-        found = [_leave_groups_out(part, seed) for part in evidence]
-        left_out = {name: np.array([split[name] for split in found]) for name in SUMMARIES}
+    def of(
+        cls,
+        splits: Sequence[Sequence[Judged]],
+        sizes: tuple[int, int],
+        confidence: float,
+        seed: int,
+    ) -> Self:
+        """Compute the band of a curve from what is measured in each split.
+
+        Parameters
+        ----------
+        splits
+            Of each split: the mean of its curves is that of the split.
+        sizes
+            Of real and of generated, all samples.
+        """
+        curves = tuple(PRCurve.mean([judged.curve() for judged in split]) for split in splits)
+        n, m = min(_evaluated(split) for split in splits)
+        least = _standard_error(curves, TRADE_OFFS, n, m, more=0)
+        draws, mean = CurveDraws.of(splits, *sizes, seed).at_least(least), PRCurve.mean(curves)
         summaries = {}
         for name, summary in SUMMARIES.items():
             of_splits = [summary(curve) for curve in curves]
-            half = _half_width(left_out[name], of_splits, n, m, confidence)
+            half = _half_width(draws.summaries[name], of_splits, n, m, confidence)
             value = summary(mean)
             summaries[name] = (max(0.0, value - half), min(1.0, value + half))
         z = _simultaneous_z(curves, n, m, confidence, seed)
-        return cls(curves, n, m, confidence, z, summaries, left_out)
+        return cls(curves, n, m, confidence, z, summaries, draws)
 
-    def half_width_of_difference(self, other: Self, name: str) -> float:
-        """Half the width of an interval around the difference of a summary of two curves.
+    def interval_of_difference(
+        self, other: Self, name: str, confidence: float
+    ) -> tuple[float, float] | None:
+        """Return an interval around the difference of a summary of two mean curves.
 
-        Both against the same real samples, split and grouped alike.
+        Both against the same real samples, split and drawn alike; ``None`` if they were read from
+        a document, which has no draws.
         """
-        of_splits = [
-            SUMMARIES[name](ours) - SUMMARIES[name](theirs)
-            for ours, theirs in zip(self.curves, other.curves, strict=True)
-        ]
-        left_out = self.left_out[name] - other.left_out[name]
-        n, m = self.n_evaluated, self.m_evaluated
-        return _half_width(left_out, of_splits, n, m, self.confidence)
+        if self.draws is None or other.draws is None:
+            return None
+        summary = SUMMARIES[name]
+        pairs = zip(self.curves, other.curves, strict=True)
+        of_splits = [summary(ours) - summary(theirs) for ours, theirs in pairs]
+        drawn = self.draws.summaries[name] - other.draws.summaries[name]
+        half = _half_width(drawn, of_splits, self.n_evaluated, self.m_evaluated, confidence)
+        value = summary(PRCurve.mean(self.curves)) - summary(PRCurve.mean(other.curves))
+        return value - half, value + half
+
+    def difference(self, other: Self, confidence: float) -> BandOfDifference | None:
+        """Return a band around this mean curve less another, for all λ at once.
+
+        As :meth:`interval_of_difference`; one sample more or less in each class is always allowed.
+        """
+        if self.draws is None or other.draws is None:
+            return None
+        drawn = (self.draws.precision - other.draws.precision)[:, _FEW]
+        lam = TRADE_OFFS[_FEW]
+        deviations = drawn - drawn.mean(axis=0)
+        least = (lam / self.n_evaluated) ** 2 + (1 / self.m_evaluated) ** 2
+        error = np.sqrt(deviations.var(axis=0, ddof=1) + least)
+        c = largest_deviation(deviations, 1 - confidence, DEGREES_OF_FREEDOM)
+        value = np.mean([of.at(lam).precision for of in self.curves], axis=0)
+        value = value - np.mean([of.at(lam).precision for of in other.curves], axis=0)
+        low, high = value - c * error, value + c * error
+        return BandOfDifference(*(tuple(of.tolist()) for of in (lam, value, low, high)))
 
     def document(self) -> dict[str, Any]:
         """Everything, under the names of the JSON format."""
@@ -98,13 +134,7 @@ class CurveBand:
     def standard_error(self, trade_off: ArrayLike) -> Floats:
         """Standard error of precision at each λ."""
         lam = np.asarray(trade_off, np.float64)
-        n, m = self.n_evaluated, self.m_evaluated
-        variances = []
-        for curve in self.curves:  # of λ·fpr + fnr, with one error and one correct call more
-            fpr, fnr = curve.error_rates_at(lam)
-            fpr, fnr = (n * fpr + 1) / (n + 2), (m * fnr + 1) / (m + 2)
-            variances.append(lam**2 * fpr * (1 - fpr) / n + fnr * (1 - fnr) / m)
-        return np.asarray(np.sqrt(np.mean(variances, axis=0) * _shared(len(self.curves))))
+        return _standard_error(self.curves, lam, self.n_evaluated, self.m_evaluated, more=1)
 
     def at(self, trade_off: ArrayLike, *, simultaneous: bool = False) -> tuple[Any, Any]:
         """Lower and upper end of precision at each λ; divided by λ they are those of recall.
@@ -123,6 +153,24 @@ class CurveBand:
         middle = np.mean([curve.at(lam).precision for curve in self.curves], axis=0)
         half = z * self.standard_error(lam)
         return np.maximum(middle - half, 0.0), np.minimum(middle + half, np.minimum(1.0, lam))
+
+
+def _standard_error(
+    curves: Sequence[PRCurve], trade_off: Floats, n: int, m: int, *, more: int
+) -> Floats:
+    """Deviation of the mean of λ·fpr + fnr over splits, some errors and correct calls added."""
+    variances = []
+    for curve in curves:
+        fpr, fnr = curve.error_rates_at(trade_off)
+        fpr, fnr = (n * fpr + more) / (n + 2 * more), (m * fnr + more) / (m + 2 * more)
+        variances.append(trade_off**2 * fpr * (1 - fpr) / n + fnr * (1 - fnr) / m)
+    return np.asarray(np.sqrt(np.mean(variances, axis=0) * _shared(len(curves))))
+
+
+def _t(confidence: float) -> float:
+    from scipy.stats import t
+
+    return float(t.ppf((1 + confidence) / 2, DEGREES_OF_FREEDOM))
 
 
 def _z(confidence: float) -> float:
@@ -163,47 +211,26 @@ def _bridge(rates: Floats) -> Floats:
     return np.minimum.outer(rates, rates) - np.outer(rates, rates)
 
 
+def _evaluated(split: Sequence[Judged]) -> tuple[int, int]:
+    """Real and generated samples that some part of a split is measured by."""
+    of_real, of_generated = (
+        np.concatenate([judged.places[judged.is_real == real] for judged in split])
+        for real in (True, False)
+    )
+    return len(np.unique(of_real)), len(np.unique(of_generated))
+
+
 def _half_width(
-    left_out: Floats, of_splits: Sequence[float], n: int, m: int, confidence: float
+    drawn: Floats, of_splits: Sequence[float], n: int, m: int, confidence: float
 ) -> float:
     """Half the width of an interval around a summary of the mean curve.
 
-    The variance in one split is the larger of two estimates: a jackknife over groups of evaluated
-    samples (n_splits, n_groups), which does not see that the fit samples vary, and twice the
-    variance between the splits, half of whose samples are the same.
+    The variance is the larger of two estimates: over draws of the evaluated samples (n_draws,),
+    which does not see that the fit samples vary, and from what differs between the splits, half of
+    whose samples are the same.
     """
-    n_splits, n_groups = left_out.shape
-    within = (n_groups - 1) ** 2 / n_groups * np.mean(np.var(left_out, axis=1, ddof=1))
+    n_splits = len(of_splits)
     between = np.var(of_splits, ddof=1) if n_splits > 1 else 0.0
-    variance = max(within, 2 * between) * _shared(n_splits)
-    return float(_z(confidence) * np.sqrt(variance + 1 / n**2 + 1 / m**2))
-
-
-def _leave_groups_out(evidence: Evidence, seed: int) -> dict[str, list[float]]:
-    """Each summary without one group of the evaluated samples after the other."""
-    classes = evidence.is_real, ~evidence.is_real
-    n_groups = max(2, min(_N_GROUPS, *(int(np.count_nonzero(c)) for c in classes)))
-    group = np.empty(len(evidence), np.int64)
-    for of_class, rng in zip(classes, np.random.default_rng((seed, 3)).spawn(2), strict=True):
-        size = int(np.count_nonzero(of_class))
-        group[of_class] = rng.permutation(size) % n_groups
-    gammas = ErrorRates.of(evidence).best()
-    called_real = np.array([evidence.called_real(g) for g in gammas], bool)
-    called_real = called_real.reshape(len(gammas), len(evidence))
-    rates = []
-    for of_class, errs in ((classes[0], ~called_real), (classes[1], called_real)):
-        errors = np.stack([(errs & of_class)[:, group == g].sum(axis=1) for g in range(n_groups)])
-        sizes = np.array([np.count_nonzero(of_class & (group == g)) for g in range(n_groups)])
-        left = (errors.sum(axis=0) - errors) / np.maximum(sizes.sum() - sizes, 1)[:, None]
-        rates.append(left)  # (n_groups, n_classifiers)
-    found = [_summaries(fpr, fnr) for fpr, fnr in zip(*rates, strict=True)]
-    return {name: [summaries[name] for summaries in found] for name in SUMMARIES}
-
-
-def _summaries(fpr: Floats, fnr: Floats) -> dict[str, float]:
-    """Summaries of the hull of some classifiers and the trivial ones."""
-    hull = lower_hull(np.append(fpr, [0.0, 1.0]), np.append(fnr, [1.0, 0.0]))
-    curve = PRCurve(*map(np.asarray, hull))
-    median = curve.median()  # by root-finding: once for both of its numbers
-    known = {"median_precision": median.precision, "median_recall": median.recall}
-    return {name: known[name] if name in known else SUMMARIES[name](curve) for name in SUMMARIES}
+    variance = max(np.var(drawn, ddof=1), 2 * between * _shared(n_splits))
+    least = 1 / n**2 + 1 / m**2  # one sample more or less
+    return float(_t(confidence) * np.sqrt(variance + least))

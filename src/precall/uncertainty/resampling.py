@@ -5,7 +5,7 @@ counts is drawn (Efron 1979), the real ones alike for all models of a comparison
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Weights = NDArray[Any]  # (n_draws, n) how often each sample counts
 
 N_DRAWS = 200
-_DEGREES_OF_FREEDOM = 64
+DEGREES_OF_FREEDOM = 64
 _CELLS_AT_A_TIME = 2**23
 _SHARE = 0.0, 1.0
 
@@ -31,12 +31,7 @@ class Resampled:
     @classmethod
     def of(cls, value: Callable[[Weights, Weights], Floats], n: int, m: int, seed: int) -> Self:
         """Draw n real and m generated samples again and again."""
-        of_real, of_generated = (np.random.default_rng((seed, 7, i)) for i in (0, 1))
-        step = max(1, _CELLS_AT_A_TIME // max(n, m))
-        found = []
-        for start in range(0, N_DRAWS, step):
-            n_draws = min(step, N_DRAWS - start)
-            found.append(value(_weights(of_real, n, n_draws), _weights(of_generated, m, n_draws)))
+        found = [value(*weights) for weights in drawn_weights(n, m, seed)]
         return cls(np.concatenate(found), math.hypot(1 / n, 1 / m))
 
     @property
@@ -48,18 +43,34 @@ class Resampled:
         """Half of the width of an interval around the share."""
         from scipy.stats import t
 
-        return float(t.ppf((1 + confidence) / 2, _DEGREES_OF_FREEDOM)) * self.deviation
+        return float(t.ppf((1 + confidence) / 2, DEGREES_OF_FREEDOM)) * self.deviation
 
     def interval(self, value: float, confidence: float) -> tuple[float, float]:
         """Return an interval around the share."""
         half = self.half_width(confidence)
         return max(_SHARE[0], value - half), min(_SHARE[1], value + half)
 
-    def minus(self, other: Self) -> Self:
+    def interval_of_difference(
+        self, other: Self, values: tuple[float, float], confidence: float
+    ) -> tuple[float, float]:
+        """Return an interval around this share less another's, of the same real samples."""
+        difference, half = values[0] - values[1], self._minus(other).half_width(confidence)
+        return difference - half, difference + half
+
+    def _minus(self, other: Self) -> Self:
         """Return the draws of a difference, where the same real samples were drawn."""
         return replace(
             self, draws=self.draws - other.draws, least=math.hypot(self.least, other.least)
         )
+
+
+def drawn_weights(n: int, m: int, seed: int) -> Iterator[tuple[Weights, Weights]]:
+    """Draw how often each real and each generated sample counts, some draws at a time."""
+    of_real, of_generated = (np.random.default_rng((seed, 7, i)) for i in (0, 1))
+    step = max(1, _CELLS_AT_A_TIME // max(n, m))
+    for start in range(0, N_DRAWS, step):
+        n_draws = min(step, N_DRAWS - start)
+        yield _weights(of_real, n, n_draws), _weights(of_generated, m, n_draws)
 
 
 def _weights(rng: np.random.Generator, n: int, n_draws: int) -> Weights:

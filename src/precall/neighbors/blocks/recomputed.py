@@ -26,10 +26,8 @@ _QUARTERS = 4
 
 
 def n_in_blocks(n: int, m: int) -> tuple[int, int]:
-    """Samples of each class that are divided: scores depend on how many of one there are a sample
-    of the other.
-    """
-    share = min(1.0, _MOST_SAMPLES / (n + m))
+    """Return how many samples of each class are divided."""
+    share = min(1.0, _MOST_SAMPLES / (n + m))  # scores depend on n/m
     return max(1, round(share * n)), max(1, round(share * m))
 
 
