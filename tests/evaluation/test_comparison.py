@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
 import precall
 
@@ -31,7 +32,7 @@ def test_differences(comparison):
         comparison.results["good"].scores["coverage"].value
         - comparison.results["bad"].scores["coverage"].value
     )
-    assert found["f_8 of the knn curve"].is_clear
+    assert found["f_8 of the best curve"].is_clear
     assert comparison.ranking("recall") == ["good", "bad"]
     assert comparison.dominated() == [("good", "bad")]
     assert comparison.dominated("knn") == [("good", "bad")]
@@ -49,8 +50,69 @@ def test_pairing_pays():
 def test_text(comparison):
     text = repr(comparison)
     assert text.startswith("2 models against 400 real samples, 400 samples each\n")
-    assert "good less bad: precision +" in text
-    assert "good is as good as bad at every trade-off." in text
+    assert "best curve, F 8" in text
+    assert "good less bad: support_precision +" in text
+    assert "good dominates bad: its best curve is clearly higher at λ from 1/" in text
+    assert "All 13 intervals and bands of these differences hold at once, with 95 %" in text
+
+
+def test_intervals_are_of_the_whole_family():
+    """Of one difference among many more is asked than of one alone."""
+    models = {"good": GOOD, "bad": BAD}
+    options = {"estimators": (), "headline": False}
+    alone = precall.compare(REAL, models, scores=["recall"], **options)
+    among = precall.compare(REAL, models, scores=["recall", "coverage", "density"], **options)
+    half = [
+        max(d.value - d.interval[0] for d in found.differences if d.what == "recall")
+        for found in (alone, among)
+    ]
+    expected = [t.ppf(1 - 0.05 / 2 / n, 64) for n in (1, 3)]
+    assert half[1] / half[0] == pytest.approx(expected[1] / expected[0], rel=0.01)
+
+
+def test_dominance_needs_more_than_a_higher_curve():
+    """Two models of the same law: one curve is above the other by chance, if anywhere."""
+    rng = np.random.default_rng(3)
+    real, one, other = rng.normal(0, 1, (3, 400, 4))
+    found = precall.compare(real, {"one": one, "other": other}, estimators=["knn"], scores=())
+    assert found.dominated() == []
+    assert found.verdicts()[0].startswith("one and other: none of ")
+
+
+def test_models_with_faults_of_different_kinds_do_not_dominate_each_other():
+    rng = np.random.default_rng(4)
+    real = np.concatenate([rng.normal(size=(500, 2)), rng.normal(20, 1, (500, 2))])
+    drops = rng.normal(size=(1000, 2))
+    invents = np.concatenate([real + rng.normal(0, 0.01, real.shape)])
+    invents[::2] += 50
+    found = precall.compare(
+        real, {"drops": drops, "invents": invents}, estimators=["knn"], scores=(), headline=False
+    )
+    assert found.dominated() == []
+    (difference,) = found.curve_differences
+    assert difference.band.better
+    assert difference.band.worse
+    assert "drops is better than invents at λ from" in found.verdicts()[1]
+
+
+def test_without_bands_nothing_is_said_of_dominance():
+    found = precall.compare(REAL, {"a": GOOD, "b": BAD}, scores=["recall"], split=True)
+    with pytest.raises(precall.InputError, match=r"^no differences of curves are known; compare"):
+        found.dominated()
+    with pytest.raises(precall.InputError, match=r"^curve 'fid' was not computed for every model"):
+        found.plot(curve="fid")
+
+
+def test_folded_scores_have_asymmetric_differences():
+    """A score that cannot rise above 1: neither can its difference reach farther than that."""
+    near = np.random.default_rng(5).normal(0, 0.8, (400, 4))
+    found = precall.compare(
+        REAL, {"near": near, "bad": BAD}, estimators=(), scores=["clipped_coverage"], headline=False
+    )
+    (difference,) = found.differences
+    low, high = difference.interval
+    assert low < difference.value < high
+    assert difference.is_clear
 
 
 def test_json(comparison, tmp_path):
@@ -58,6 +120,9 @@ def test_json(comparison, tmp_path):
     comparison.to_json(path)
     again = precall.Comparison.from_json(path)
     assert again.differences == comparison.differences
+    assert again.curve_differences == comparison.curve_differences
+    assert again.dominated() == comparison.dominated()
+    assert again.verdicts() == comparison.verdicts()
     assert again.to_json() == comparison.to_json()
 
 

@@ -19,8 +19,9 @@ from precall.report.protocols import protocol_differences
 from precall.report.sections import PARTS, SECTIONS
 from precall.report.tables import score_table_in_words, summary_tables
 from precall.report.thumbnails import as_thumbnails
-from precall.report.words import in_words, names_in_words
+from precall.report.words import difference_in_words, in_words, names_in_words
 from precall.results import page_writer
+from precall.results.differences import most_telling
 from precall.scores import HEADLINE, METRICS
 
 RNG = np.random.default_rng(0)
@@ -254,8 +255,11 @@ def test_pages_of_comparisons(tmp_path):
     both.to_html(tmp_path / "page.html", title="Two models")
     text = " ".join(Elements((tmp_path / "page.html").read_text()).text)
     clear = [d for d in both.differences if d.is_clear]
-    counted = f"near and far: {len(clear)} of {len(both.differences)} differences are clear"
-    assert counted in text
+    first = most_telling(both.differences)[0]
+    assert f"near less far: {difference_in_words(first.what)} {first.value:+.3f} (" in text
+    assert f"; {len(clear)} of {len(both.differences)} differences are clear of chance." in text
+    assert "near dominates far: its knn curve is clearly higher at λ from 1/" in text
+    assert "intervals and bands of these differences hold at once, with 95 % confidence." in text
     assert all(f"{d.value:+.3f}" in text for d in clear)
 
 

@@ -66,12 +66,13 @@ def test_curves(result):
     table = result.table("curves")
     rows = read(table.to_csv())
     assert [row["curve"] for row in rows] == ["knn", "ipr", "best"]
-    for row in rows[:2]:
-        curve, band = result.curves[row["curve"]], result.bands[row["curve"]]
+    curves = {**result.curves, "best": result.best_curve}
+    for row in rows:
+        curve, band = curves[row["curve"]], result.bands[row["curve"]]
         assert float(row["area"]) == curve.area
         assert (float(row["area_low"]), float(row["area_high"])) == band.summaries["area"]
         assert "max_precision_low" not in row
-    assert rows[2]["k"] == rows[2]["area_low"] == ""
+    assert rows[2]["k"] == ""
     assert table.to_markdown().startswith("| curve | k | max precision | max recall | F 1/8 ")
     with pytest.raises(precall.InputError, match=r"^of must be 'scores' or 'curves'; got 'all'\.$"):
         result.table("all")

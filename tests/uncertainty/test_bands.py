@@ -93,3 +93,37 @@ def test_only_repeated_splits_have_bands():
     rows = np.random.default_rng(0).normal(size=(2, 60, 2))
     assert precall.evaluate(*rows, intervals=True, split=True).bands == {}
     assert precall.evaluate(*rows, split=precall.RepeatedHoldOut(3)).bands == {}
+
+
+def test_the_best_of_several_has_a_band():
+    p, q = Gaussian(np.zeros(4)), Gaussian(np.full(4, 0.5))
+    rows = p.sample(300, seed=0), q.sample(300, seed=1)
+    result = precall.evaluate(
+        *rows, estimators=["knn", "coverage"], scores=(), headline=False, intervals=True
+    )
+    assert list(result.bands) == ["knn", "coverage", "best"]
+    band, curve = result.bands["best"], result.best_curve
+    np.testing.assert_allclose(
+        curve.at(GRID).precision, np.mean([c.at(GRID).precision for c in band.curves], axis=0)
+    )
+    again = precall.Evaluation.from_json(result.to_json())
+    np.testing.assert_array_equal(again.bands["best"].at(GRID), band.at(GRID))
+    assert "best" in repr(result).split("95 % interval")[1]
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.6])
+@pytest.mark.slow
+def test_that_of_the_best_covers_its_mean(shift):
+    n_draws = 60
+    low, high, found = [], [], []
+    for seed in range(n_draws):
+        p, q = Gaussian(np.zeros(4)), Gaussian(np.full(4, shift))
+        rows = p.sample(300, seed=2 * seed), q.sample(300, seed=2 * seed + 1)
+        result = precall.evaluate(*rows, scores=(), headline=False, intervals=True, seed=seed)
+        ends = result.bands["best"].at(LAMBDAS)
+        low.append(ends[0])
+        high.append(ends[1])
+        found.append(result.best_curve.at(LAMBDAS).precision)
+    expected = np.mean(found, axis=0)
+    covered = ((np.array(low) <= expected) & (expected <= np.array(high))).sum(axis=0)
+    assert (covered >= binom.ppf(1e-4, n_draws, 0.91)).all()

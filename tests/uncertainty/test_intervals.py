@@ -1,5 +1,7 @@
 """Intervals of scores: do they hold what they promise? (small version of benchmarks.intervals)."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -44,6 +46,46 @@ def test_they_cover_what_they_should(p, q):
     )
     width = (high - low).mean(axis=0) / 2
     assert (width < 1.4 * 1.96 * values.std(axis=0, ddof=1)).all()
+
+
+@pytest.mark.parametrize(("n", "m"), [(200, 300), (400, 600)])
+@pytest.mark.slow
+def test_a_score_that_is_cut_off_at_its_bound(n, m):
+    """Most draws are at 1, or near it; the expected score is less."""
+    found = []
+    for seed in range(2 * N_DRAWS):
+        rng = np.random.default_rng((seed, 9))
+        real, generated = rng.normal(size=(n, 16)), 0.2 + 0.9 * rng.normal(size=(m, 16))
+        result = precall.evaluate(
+            real, generated, estimators=(), scores=["clipped_coverage"], intervals=True, seed=seed
+        )
+        found.append((result.scores["clipped_coverage"].value, *_ends(result)))
+    values, low, high = np.array(found).T
+    assert np.mean(values == 1) > 0.2
+    covered = ((low <= values.mean()) & (values.mean() <= high)).sum()
+    assert covered >= binom.ppf(1e-4, len(values), 0.93)
+    assert (high - low).mean() / 2 < 1.4 * 1.96 * values.std(ddof=1)
+
+
+def _ends(result):
+    return result.scores["clipped_coverage"].interval
+
+
+def test_an_interval_is_carried_through_the_cut():
+    """Far above the cut the score is 1, and hardly less in expectation."""
+    blocks = np.random.default_rng(0).normal(1.0, 0.1, (64, 4))
+    spread = Replicates(
+        METRICS["clipped_density"], blocks[:, :2], blocks, fold=lambda x: np.minimum(x, 1.0)
+    )
+    half = spread.half_width(0.95)
+    for before in (0.5, 1.0, 1.5):
+        value = min(before, 1.0)
+        low, high = replace(spread, before=before).interval(value, 0.95)
+        assert low <= value <= high <= 1
+        assert low == pytest.approx(before - half, abs=1e-9) if before == 0.5 else low < 1
+    at_the_cut = replace(spread, before=1 + half).interval(1.0, 0.95)
+    expected = 1 - spread.deviation / np.sqrt(2 * np.pi)  # E min(1, X) of X ~ N(1, σ²)
+    assert at_the_cut[0] == pytest.approx(expected, abs=1e-3)
 
 
 def test_variance_of_a_mean_is_that_of_the_mean():

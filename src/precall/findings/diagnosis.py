@@ -26,6 +26,9 @@ def diagnose(
     modes: Sequence[Mode],
     extremes: Extremes,
     classes: Sequence[str] = (),
+    *,
+    name: str = "best",
+    variation: tuple[float, float] | None = None,
 ) -> list[str]:
     """Return sentences: what is outside of which support, what is too rare, and which modes are.
 
@@ -33,16 +36,18 @@ def diagnose(
     ----------
     scores
         Of which those of the headline are put in words.
-    curve
-        The best curve, for its total variation.
+    curve, name
+        The best curve, for its total variation, and what it is called.
     classes
         What is said of classes, which comes first.
+    variation
+        The interval of its total variation, if there is one.
     """
     precision, missing = scores.get("support_precision"), scores.get("support_recall")
     at_half = scores.get("recall_at_half")
     sentences = []
     if precision is not None and at_half is not None:
-        sentences.append(_overall(precision.value, at_half.value, curve))
+        sentences.append(_overall(precision, at_half, curve))
     elif curve is not None:
         sentences.append("Without the headline nothing is said about supports.")
     else:
@@ -57,7 +62,7 @@ def diagnose(
             "half as often as it should be, what is rarer counted in proportion."
         )
     if curve is not None:
-        sentences.append(_reweighting(curve))
+        sentences.append(_reweighting(curve.total_variation, variation, name))
     return [
         *classes,
         *sentences,
@@ -67,23 +72,26 @@ def diagnose(
     ]
 
 
-def _overall(precision: float, recall: float, curve: PRCurve | None) -> str:
-    """The quadrant of the tutorial."""
+def _overall(support: Score, at_half: Score, curve: PRCurve | None) -> str:
+    """The quadrant of the tutorial; what no test or interval is sure of may be so."""
+    precision, recall = support.value, at_half.value
     if min(precision, recall) >= _HIGH:
-        if curve is None or curve.f_score(1) >= _HIGH:
+        if curve is None or 1 - curve.total_variation >= _HIGH:
             return "The two distributions are hard to tell apart."
         return (
             "High support precision and recall at ½, but in the wrong proportions: some is "
             "over-produced, some under-produced."
         )
     words = f"{_word(precision).capitalize()} support precision, {_word(recall)} recall at ½"
-    invented = "much is unrealistic" if precision < _LOW else "some of it is unrealistic"
-    missing = f"{'part' if recall < _LOW else 'a little'} of the data is missing or too rare"
+    is_outside = "is" if support.surely_outside else "may be"
+    is_missing = "may be" if at_half.interval and at_half.interval[1] >= 1 else "is"
+    invented = f"{'much' if precision < _LOW else 'some of it'} {is_outside} unrealistic"
+    missing = f"{'part' if recall < _LOW else 'a little'} of the data {is_missing} too rare"
     if precision >= _HIGH:
-        return f"{words}: realistic, but {missing}."
+        return f"{words}: realistic, but {missing} or missing."
     if recall >= _HIGH:
-        return f"{words}: everything is covered, but {invented}."
-    return f"{words}: {invented}, and {missing}."
+        return f"{words}: hardly anything is too rare, but {invented}."
+    return f"{words}: {invented}, and {missing} or missing."
 
 
 def _word(share: float) -> str:
@@ -91,7 +99,7 @@ def _word(share: float) -> str:
 
 
 def _support(whose: str, other: str, score: Score, reasons: Sequence[Reason]) -> str:
-    """What is outside of a support, as far as that is certain."""
+    """What is outside of a support, as far as a test is certain of it."""
     name = "precision" if other == "real" else "recall"
     known = f"support {name} {_with_spread(score)}"
     if not score.surely_outside:
@@ -101,7 +109,11 @@ def _support(whose: str, other: str, score: Score, reasons: Sequence[Reason]) ->
         f"{reason.text} ({100 * reason.share:.1f} %: {_listed(reason.rows)})"
         for reason in reasons[:_MOST_REASONS]
     )
-    return f"At least {least} of {whose} is outside of the support of {other} ({known}): {listed}."
+    held = f"{100 * (1 - (score.surely_epsilon or 0)):.1f} %"
+    return (
+        f"At least {least} of {whose} is outside of the support of {other}, by tests that at least "
+        f"{held} of {other} pass ({known}): {listed}."
+    )
 
 
 def _listed(rows: Sequence[int]) -> str:
@@ -116,15 +128,13 @@ def _with_spread(score: Score) -> str:
     return f"{score.value:.3f}, interval {low:.3f} – {high:.3f}"
 
 
-def _reweighting(curve: PRCurve) -> str:
+def _reweighting(moved: float, ends: tuple[float, float] | None, name: str) -> str:
     """Mass that is elsewhere or in the wrong proportion."""
-    moved = curve.total_variation
+    spread = "" if ends is None else f", interval {100 * ends[0]:.0f} – {100 * ends[1]:.0f} %"
+    by = f"total variation by the {name} curve{spread}"
     if moved < _CLEAR:
-        return f"Little is re-weighted: the best curve's total variation is {moved:.2f}."
-    return (
-        f"About {100 * moved:.0f} % of the mass is re-weighted, missing mass included: the best "
-        "curve's total variation."
-    )
+        return f"Little is re-weighted: about {100 * moved:.0f} % of the mass ({by})."
+    return f"About {100 * moved:.0f} % of the mass is re-weighted, missing mass included ({by})."
 
 
 def _rows(what: str, samples: Sequence[Extreme]) -> list[str]:

@@ -35,7 +35,7 @@ class Tile(NamedTuple):
     name: str
     value: str
     spread: str  # half of its interval
-    meaning: str
+    meaning: str  # what it is, and how it is found
 
 
 def _spread(score: Score, factor: float) -> str:
@@ -45,6 +45,17 @@ def _spread(score: Score, factor: float) -> str:
 
 def _at_its_k(name: str, score: Score) -> str:
     return in_words(name if score.k is None else f"{name.removesuffix(f'_k{score.k}')}_k{score.k}")
+
+
+def _meaning(name: str, score: Score) -> str:
+    """Say what a number of the headline is, and how it is found."""
+    if not score.tests:
+        return f"{HEADLINE[name]}, by the best of several classifiers over five folds"
+    failed = min(score.tests, key=lambda test: score.tests[test])
+    return (
+        f"{HEADLINE[name]}, by the test that most fail: {failed}, one of {len(score.tests)} that "
+        f"each leave out {percent(score.epsilon)} of the other side"
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,18 +83,23 @@ class Model:
     def headline(self) -> list[Tile]:
         """Return the numbers to look at first."""
         scores = self.result.scores
+        known = {name: scores[name] for name in HEADLINE if name in scores}
         return [
-            Tile(in_words(name), percent(scores[name].value), _spread(scores[name], 100), meaning)
-            for name, meaning in HEADLINE.items()
-            if name in scores
+            Tile(in_words(name), percent(score.value), _spread(score, 100), _meaning(name, score))
+            for name, score in known.items()
         ]
 
     def familiar(self) -> list[Tile]:
         """Return the scores that papers compare, each at its k."""
         return [
-            Tile(_at_its_k(name, score), decimals(score.value), _spread(score, 1), "")
+            Tile(
+                _at_its_k(name, score),
+                decimals(score.value),
+                _spread(score, 1),
+                sentence_in_words(METRICS[known].sentence),
+            )
             for name, score in self.result.scores.items()
-            if name.removesuffix(f"_k{score.k}") in _FAMILIAR
+            if (known := name.removesuffix(f"_k{score.k}")) in _FAMILIAR
         ]
 
 
@@ -152,6 +168,7 @@ def curves(subject: Subject) -> Shown:
         "trade_offs": tables.trade_off_table(subject.results),
         "summaries": summaries,
         "others": others,
+        "has_bands": any(result.bands for result in subject.results.values()),
     }
 
 

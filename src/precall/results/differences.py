@@ -105,5 +105,5 @@ def sentence_of_curves(difference: CurveDifference, naming: Naming) -> str | Non
 
 
 def _range(trade_offs: Sequence[float]) -> str:
-    least, most = shown_trade_off(min(trade_offs)), shown_trade_off(max(trade_offs))
+    least, most = (shown_trade_off(lam, digits=2) for lam in (min(trade_offs), max(trade_offs)))
     return f"at λ = {least}" if least == most else f"at λ from {least} to {most}"

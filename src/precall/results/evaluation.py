@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from precall.curves.best import BEST
 from precall.curves.pr_curve import PRCurve
 from precall.data.labels import ClassShare
 from precall.errors import InputError
@@ -96,7 +97,8 @@ class Evaluation:
     modes
         If asked for: the clusters of the union, and whether each has its due share.
     bands
-        With intervals, after repeated splits: how uncertain each curve is.
+        With intervals, after repeated splits: how uncertain each curve is; that of ``best_curve``
+        goes by ``"best"``, where there are several others.
     extremes
         The least realistic generated and the least covered real samples.
     reasons
@@ -196,9 +198,19 @@ class Evaluation:
     def diagnosis(self) -> list[str]:
         """Say in words what is dropped, invented and re-weighted: classes, supports, modes."""
         p, confidence = self.protocol, self.confidence or _CONFIDENCE
-        classes = class_sentences(self.class_shares, p.n, p.m, confidence)
+        name, curve = BEST, self.best_curve
+        if curve is not None and len(self.curves) == 1:  # its own curve is the one that is shown
+            ((name, curve),) = self.curves.items()
+        band = self.bands.get(name)
         return diagnose(
-            self.scores, self.reasons, self.best_curve, self.modes, self.extremes, classes
+            self.scores,
+            self.reasons,
+            curve,
+            self.modes,
+            self.extremes,
+            class_sentences(self.class_shares, p.n, p.m, confidence),
+            name=name,
+            variation=None if band is None else band.summaries["total_variation"],
         )
 
     def _title(self) -> str:

@@ -111,11 +111,11 @@ def interval_heading(confidence: float | None) -> str:
     return "interval" if confidence is None else f"{100 * confidence:.4g} % interval"
 
 
-def shown_trade_off(lam: float) -> str:
+def shown_trade_off(lam: float, digits: int = 3) -> str:
     """Write a trade-off, as a fraction where real weighs less."""
     if math.isinf(lam):
         return "∞"
-    return f"1/{1 / lam:.3g}" if 0 < lam < 0.995 else f"{lam:.3g}"
+    return f"1/{1 / lam:.{digits}g}" if 0 < lam < 0.995 else f"{lam:.{digits}g}"
 
 
 def if_known(value: float | None, number: Number) -> str:

@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 _N_ANGLES = 121  # odd: λ = 1 is among them
 ANGLES = np.linspace(0, np.pi / 2, _N_ANGLES + 2)[1:-1]
 TRADE_OFFS = np.tan(ANGLES)
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +55,7 @@ class CurveDraws:
         classifier, and do not see that the fit samples vary.
         """
         mean, found = self.precision.mean(axis=0), self.precision.std(axis=0, ddof=1)
-        more = np.divide(deviations, found, out=np.ones_like(found), where=found > 0)
+        more = np.divide(deviations, found, out=np.ones_like(found), where=found > _ROUNDING)
         return type(self)(mean + np.maximum(more, 1.0) * (self.precision - mean))
 
 

@@ -15,6 +15,7 @@ from precall.neighbors.statistics import ROLES, CrossPlan
 PLAN = CrossPlan(
     balls=frozenset((role, k) for role in ROLES for k in (3, 5)),
     densities=frozenset({("real", 2), ("real", 5)}),
+    fillings=frozenset({("real", 5)}),
     covers=frozenset((role, *ks) for role in ROLES for ks in ((9, 3), (3, 1))),
 )
 
@@ -73,6 +74,17 @@ def test_every_block_on_its_own(n, m, dtype):
             }
             for name, values in found.items():
                 assert values[s, b] == pytest.approx(scores[name].value, abs=1e-12), (name, s, b)
+            assert view.filling("real", 5)[s, b] == pytest.approx(
+                _filling(real[chosen[0]], generated[chosen[1]], 5), abs=1e-12
+            )
+
+
+def _filling(real, generated, k):
+    """Generated samples in the k-ball of each real one, at most k, over k."""
+    among = np.linalg.norm(real[:, None] - real, axis=2)
+    across = np.linalg.norm(real[:, None] - generated, axis=2)
+    radii = np.sort(among, axis=1)[:, k]
+    return np.minimum((across <= radii[:, None]).sum(axis=1), k).mean() / k
 
 
 def test_threads_change_nothing():

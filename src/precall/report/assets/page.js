@@ -148,10 +148,10 @@
       layout: layout({
         margin: { l: 56, r: 10, t: 8, b: 50 },
         hovermode: "closest",
-        xaxis: { ...axis, title: { text: isNarrow(chart) ? "recall" : "recall: how much of real is covered" } },
+        xaxis: { ...axis, title: { text: isNarrow(chart) ? "recall β at λ" : "recall β at λ: how much of real is covered" } },
         yaxis: {
           ...axis, scaleanchor: "x",
-          title: { text: isNarrow(chart) ? "precision" : "precision: how much of generated is realistic" },
+          title: { text: isNarrow(chart) ? "precision α at λ" : "precision α at λ: how much of generated is realistic" },
         },
       }),
     };
