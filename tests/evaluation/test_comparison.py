@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from scipy.stats import t
+from scipy.stats import binom, t
 
 import precall
 
@@ -178,3 +178,33 @@ def test_forged_comparisons_are_refused(damage):
     damage(document)
     with pytest.raises(precall.InputError, match=r"^this (is not a comparison|comparison has)"):
         precall.Comparison.from_json(json.dumps(document))
+
+
+@pytest.mark.slow
+def test_equal_models_are_left_alone():
+    """Small version of benchmarks.comparisons: nothing is announced, in any of 21 places a pair."""
+    alarms = 0
+    for seed in range(20):
+        rng = np.random.default_rng((seed, 6))
+        real, *generated = rng.normal(size=(4, 300, 8))
+        models = dict(zip("abc", (0.3 + 0.9 * rows for rows in generated), strict=True))
+        found = precall.compare(real, models, seed=seed, headline=False)
+        announced = [d for d in found.differences if d.is_clear]
+        announced += [d for d in found.curve_differences if d.band.better or d.band.worse]
+        alarms += bool(announced)
+        assert bool(found.dominated()) <= bool(announced)
+    assert alarms <= binom.ppf(0.9999, 20, 0.05)
+
+
+@pytest.mark.slow
+def test_unequal_models_are_told_apart():
+    found = 0
+    for seed in range(5):
+        rng = np.random.default_rng((seed, 7))
+        real, one, other = rng.normal(size=(3, 600, 8))
+        other[::5] += 5
+        models = {"one": one, "other": other}
+        found += ("one", "other") in precall.compare(
+            real, models, seed=seed, headline=False
+        ).dominated()
+    assert found == 5

@@ -57,13 +57,13 @@ def test_what_no_test_is_sure_of_may_be():
     first, *_ = sentences(support(0.85), support(1.0), unsure)
     assert first == (
         "Fair support precision, low recall at ½: some of it may be unrealistic, and part of the "
-        "data may be too rare or missing."
+        "data may be missing or too rare."
     )
     sure = Score(0.7, interval=(0.6, 0.8))
     first, *_ = sentences(support(0.95), support(1.0), sure)
     assert first == (
-        "High support precision, low recall at ½: realistic, but part of the data is too rare or "
-        "missing."
+        "High support precision, low recall at ½: realistic, but part of the data is missing or "
+        "too rare."
     )
 
 

@@ -86,12 +86,12 @@ def _overall(support: Score, at_half: Score, curve: PRCurve | None) -> str:
     is_outside = "is" if support.surely_outside else "may be"
     is_missing = "may be" if at_half.interval and at_half.interval[1] >= 1 else "is"
     invented = f"{'much' if precision < _LOW else 'some of it'} {is_outside} unrealistic"
-    missing = f"{'part' if recall < _LOW else 'a little'} of the data {is_missing} too rare"
+    missing = f"{'part' if recall < _LOW else 'a little'} of the data {is_missing} missing or too rare"
     if precision >= _HIGH:
-        return f"{words}: realistic, but {missing} or missing."
+        return f"{words}: realistic, but {missing}."
     if recall >= _HIGH:
         return f"{words}: hardly anything is too rare, but {invented}."
-    return f"{words}: {invented}, and {missing} or missing."
+    return f"{words}: {invented}, and {missing}."
 
 
 def _word(share: float) -> str:
