@@ -18,6 +18,7 @@ MODELS = ("a", "b", "c", "d")
 REAL = {"as real": (0.0, 1.0), "shifted by .4, narrower": (0.4, 0.8)}  # what all models are like
 ODD = {  # what one of the models does on top of it
     "shift of .1 in every feature": lambda rows: rows + 0.1,
+    "shift of .25 in every feature": lambda rows: rows + 0.25,
     "tenth of it is far away": lambda rows: np.where(np.arange(len(rows))[:, None] % 10, rows, 8.0),
 }
 
