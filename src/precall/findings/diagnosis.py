@@ -86,7 +86,8 @@ def _overall(support: Score, at_half: Score, curve: PRCurve | None) -> str:
     is_outside = "is" if support.surely_outside else "may be"
     is_missing = "may be" if at_half.interval and at_half.interval[1] >= 1 else "is"
     invented = f"{'much' if precision < _LOW else 'some of it'} {is_outside} unrealistic"
-    missing = f"{'part' if recall < _LOW else 'a little'} of the data {is_missing} missing or too rare"
+    part = "part" if recall < _LOW else "a little"
+    missing = f"{part} of the data {is_missing} missing or too rare"
     if precision >= _HIGH:
         return f"{words}: realistic, but {missing}."
     if recall >= _HIGH:

@@ -90,9 +90,7 @@ def test_what_is_due_to_pairs_vanishes_faster():
 
 
 @pytest.mark.parametrize(("deviations", "expected"), [((1.0, 3.0), 9 / 4), ((3.0, 1.0), 9 - 1 / 4)])
-def test_a_score_that_turns_back_varies_as_much_as_any_block_says(
-    deviations, expected
-):
+def test_a_score_that_turns_back_varies_as_much_as_any_block_says(deviations, expected):
     """V₂ = σ²/2 of halves, V₄ = σ²/4 of quarters: the larger of V₄ and 2V₂ − V₄."""
     rng = np.random.default_rng(0)
     halves = rng.normal(scale=deviations[0], size=(200_000, 2))
