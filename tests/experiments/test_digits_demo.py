@@ -44,3 +44,7 @@ def test_the_report_is_there(demo):
     assert page.count('src="data:image/png;base64,') > 100
     assert "not made alike" not in page
     assert Comparison.from_json(demo.document).dominated() == demo.comparison.dominated()
+
+
+def test_the_perfect_one_dominates_the_one_that_drops(demo):
+    assert ("perfect", "drops 7, 8 and 9") in demo.comparison.dominated()
