@@ -127,13 +127,13 @@ def rows_that_products_round(rng):
 @only_compiled
 @pytest.mark.parametrize(
     ("bound", "make"),
-    [("error", rows_that_products_round), ("lost", lambda rng: rng.normal(size=(400, 2)))],
+    [("error", rows_that_products_round), ("lost", lambda rng: rng.normal(size=(600, 64)))],
 )
 def test_a_bound_of_zero_is_noticed(bound, make, monkeypatch):
     """With a bound replaced by 0 the answers are wrong: the bounds do the work."""
     rng = np.random.default_rng(1)
     fold = fold_of(make(rng), make(rng))
-    plan = NeighborPlan(cross=CrossPlan(balls=own_balls({5})))
+    plan = NeighborPlan(cross=CrossPlan(balls=own_balls({5, 30})))
     expected = measure(ReferenceEngine(), fold, plan)
     engine = GpuEngine("cpu", tiles=PlainTiles())
     assert_same(measure(engine, fold, plan), expected)
