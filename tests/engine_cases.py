@@ -85,7 +85,7 @@ NASTY = {
     "offset 1e6": lambda rng, shape: rng.normal(size=shape) + 1e6,
     "scale 1e-41": lambda rng, shape: rng.normal(size=shape) * 1e-41,
     "scale 1e18": lambda rng, shape: rng.normal(size=shape) * 1e18,
-    "scale 1e-160": lambda rng, shape: rng.normal(size=shape) * 1e-160,
+    "scale 1e-130": lambda rng, shape: rng.normal(size=shape) * 1e-130,
     "duplicates": lambda rng, shape: rng.normal(size=shape)[rng.integers(0, 2, shape[0])],
     "one point": lambda rng, shape: np.full(shape, 0.1),
     "integer grid": lambda rng, shape: rng.integers(-3, 4, shape).astype(float),
