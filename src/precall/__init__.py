@@ -14,6 +14,8 @@ from precall.estimators import IPR, KNN, Clusters, Coverage, Likelihood, Parzen,
 from precall.evaluation.compare import compare
 from precall.evaluation.evaluate import evaluate
 from precall.evaluation.two_sample_test import two_sample_test
+from precall.extraction.extract import extract
+from precall.extraction.settings import Features
 from precall.findings.modes import Mode, find_modes
 from precall.findings.samples import Samples, SampleTable
 from precall.report import page as page
@@ -45,6 +47,7 @@ __all__ = [
     "Evaluation",
     "Evidence",
     "FeatureSet",
+    "Features",
     "GaussianShiftCurve",
     "HoldOut",
     "InputError",
@@ -68,6 +71,7 @@ __all__ = [
     "compare",
     "convert",
     "evaluate",
+    "extract",
     "find_modes",
     "frechet_distance",
     "sample_size",

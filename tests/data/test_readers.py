@@ -72,7 +72,9 @@ def test_unreadable_files(tmp_path):
     check_refused(empty, f"real: {empty} is empty (0 bytes).")
     (tmp_path / "folder").mkdir()
     check_refused(
-        tmp_path / "folder", f"real: {tmp_path / 'folder'} is a folder without .npy files."
+        tmp_path / "folder",
+        f"real: {tmp_path / 'folder'} is a folder without .npy files. If it holds pictures, texts "
+        "or sounds, add --features auto, or features='auto'.",
     )
     text = tmp_path / "features.dat"
     text.write_text("1,2,3\n")

@@ -6,6 +6,7 @@ import warnings
 import click
 
 from precall.cli.evaluating import compare_command, evaluate_command
+from precall.cli.extracting import EXTRACTING_COMMANDS
 from precall.cli.reporting import report_command
 from precall.cli.reproducing import reproduce_command
 from precall.cli.short_commands import SHORT_COMMANDS
@@ -15,7 +16,14 @@ from precall.version import __version__
 _BAD_INPUT = 2
 _INTERRUPTED = 130
 _SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
-_COMMANDS = [evaluate_command, compare_command, report_command, reproduce_command, *SHORT_COMMANDS]
+_COMMANDS = [
+    evaluate_command,
+    compare_command,
+    report_command,
+    reproduce_command,
+    *EXTRACTING_COMMANDS,
+    *SHORT_COMMANDS,
+]
 
 
 @click.group(context_settings=_SETTINGS, commands=_COMMANDS, invoke_without_command=True)

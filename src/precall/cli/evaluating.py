@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from precall.cli import inputs, options
+from precall.cli import extracting, inputs, options
 from precall.cli.outputs import Outputs, remembering_command
 from precall.evaluation.compare import compare
 from precall.evaluation.evaluate import evaluate
@@ -16,6 +16,7 @@ from precall.evaluation.evaluate import evaluate
 @options.real
 @options.generated
 @options.columns
+@extracting.extracting
 @options.measuring
 @click.option("--labels-generated", type=options.PATH, help="Classes of GENERATED, likewise.")
 @options.writing
@@ -36,7 +37,9 @@ def evaluate_command(
     images_generated: Path | None,
     **passed_on: Any,
 ) -> None:
-    """Compare GENERATED samples with REAL ones, both files of features (samples x features).
+    """Compare GENERATED samples with REAL ones: files of features (samples x features).
+
+    With --features both may be pictures, texts or sounds: folders, archives, columns of tables.
 
     Prints a table of scores, with what each would be if both distributions were one: first how much
     of generated is within the support of real, and how much of real is generated at least half as
@@ -45,19 +48,23 @@ def evaluate_command(
     \b
     Example:
       precall evaluate real.npy generated.npy --html report.html
+      precall evaluate real_pictures/ generated_pictures/ --features auto --html report.html
       precall evaluate real.npy generated.npy --estimator coverage --k 100 --json result.json
     """
-    outputs, arguments = Outputs.taken_from(passed_on), options.arguments(**passed_on)
+    outputs, features = Outputs.taken_from(passed_on), extracting.taken_from(passed_on)
+    arguments = options.arguments(**passed_on)
     pictures = {"real": images_real, "generated": images_generated}
     labels = arguments["labels_real"], arguments["labels_generated"]
     outputs.check([real, generated, *labels, held_out, *pictures.values()])
     notes = inputs.listen()
     given = {"real": real, "generated": generated, "held_out": held_out}
     files = inputs.as_inputs(given, columns)
+    extracting.check_no_pictures(features, *pictures.values())
     inputs.check_pictures(outputs.html_path, pictures, files)
     result = evaluate(
         files["real"],
         files["generated"],
+        features=features,
         ceiling=files.get("held_out", ceiling),
         progress=outputs.shows_progress,
         **arguments,
@@ -73,6 +80,7 @@ def evaluate_command(
 @options.real
 @click.argument("models", nargs=-1, required=True, metavar="[NAME=]FILE...")
 @options.columns
+@extracting.extracting
 @options.measuring
 @click.option(
     "--labels-generated",
@@ -114,7 +122,8 @@ def compare_command(
       precall compare real.npy gan.npy diffusion.npy
       precall compare real.npy gan=a/features.npy diffusion=b/features.npy --html models.html
     """
-    outputs, arguments = Outputs.taken_from(passed_on), options.arguments(**passed_on)
+    outputs, features = Outputs.taken_from(passed_on), extracting.taken_from(passed_on)
+    arguments = options.arguments(**passed_on)
     files = inputs.named_or_plain_files(models)
     if len(files) < 2:
         raise click.UsageError("compare needs two models or more; for one use precall evaluate.")
@@ -135,11 +144,13 @@ def compare_command(
     roles = {f"model {name!r}": path for name, path in files.items()}
     sets = inputs.as_inputs({"real": real, "held_out": held_out, **roles}, columns)
     generated = {name: sets[role] for name, role in zip(files, roles, strict=True)}
+    extracting.check_no_pictures(features, images_real, folders)
     inputs.check_pictures(outputs.html_path, {"real": images_real}, sets)
     inputs.check_pictures(outputs.html_path, folders, generated)
     found = compare(
         sets["real"],
         generated,
+        features=features,
         ceiling=sets.get("held_out", ceiling),
         labels_generated=labels or None,
         subsample=subsample,

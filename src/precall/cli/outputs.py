@@ -24,7 +24,7 @@ from precall.results.table_formats import check_table_path
 from precall.runtime.output_files import check_target
 
 # Options that no number depends on, beside those of outputs.
-_UNSEEN = {"images_real", "images_generated", "threads"}
+_UNSEEN = {"images_real", "images_generated", "threads", "workers", "cache", "no_cache"}
 
 
 @dataclass(frozen=True, slots=True)

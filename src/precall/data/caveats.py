@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from precall.data.extraction_notes import differences
 from precall.data.feature_sets import FeatureSet
 
 _FEW_SAMPLES = 1000
@@ -36,6 +37,9 @@ def caveats(real: FeatureSet, generated: FeatureSet) -> list[str]:
             f"{text} copies of earlier features, which count twice in every distance. Were columns "
             "joined twice?"
         )
+    roles = real.role, generated.role
+    if unlike := differences(real.extraction, generated.extraction, roles):
+        found.append(unlike)
     n_shared = int(np.isin(generated.row_hashes, real.row_hashes).sum())
     if np.array_equal(real.row_hashes, generated.row_hashes):
         found.append(

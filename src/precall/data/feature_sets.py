@@ -1,12 +1,14 @@
 """FeatureSet: the samples of one side, checked once and read tile by tile ever after."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from precall.data.extraction_notes import read_beside
 from precall.data.inputs import to_array
 from precall.data.readers.notes import noted
 from precall.data.row_hashes import Fingerprint, Hashes
@@ -140,6 +142,8 @@ class FeatureSet:
     n_copied: int  # features that vary, but always as an earlier one does; likewise
     input_dtype: str  # before it was widened
     notes: tuple[str, ...] = ()  # what was taken for granted when it was read
+    extraction: Mapping[str, str] = field(default_factory=dict)  # how they were made, if known
+    inputs: Any = None  # the pictures, texts or sounds they were made of, if at hand
 
     @classmethod
     def of(cls, data: object, role: str) -> Self:
@@ -156,7 +160,7 @@ class FeatureSet:
         rows, check = keeper.keep(read.rows), ValueCheck(read.role)
         keeper.check_values(rows, check)
         check.finish()
-        return cls(
+        found = cls(
             rows,
             read.role,
             read.source,
@@ -166,9 +170,14 @@ class FeatureSet:
             read.input_dtype,
             read.notes,
         )
+        return replace(found, extraction=read_beside(Path(read.source), found.fingerprint))
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        rows = self.rows.tile(0, len(self))
+        return np.array(rows, dtype) if copy else np.asarray(rows, dtype)
 
     @property
     def n_features(self) -> int:
@@ -193,7 +202,9 @@ class FeatureSet:
         """Return some samples, in the order they stand in, as a set of their own."""
         kept = np.sort(indices)
         source, row_hashes = f"{self.source}, {label}", self.row_hashes[kept]
-        return replace(self, rows=self.select(kept), source=source, row_hashes=row_hashes)
+        inputs = None if self.inputs is None else self.inputs.select(kept)
+        rows = self.select(kept)
+        return replace(self, rows=rows, source=source, row_hashes=row_hashes, inputs=inputs)
 
 
 def check_same_features(real: FeatureSet, generated: FeatureSet) -> None:

@@ -12,6 +12,7 @@ from precall.data.feature_sets import FeatureSet
 from precall.errors import InputError
 from precall.evaluation.flow import evaluate_sets
 from precall.evaluation.settings import Settings
+from precall.extraction.extract import extract_all
 from precall.neighbors.sweeps import open_sweeps
 from precall.results.comparison import Comparison
 from precall.results.differences import CurveDifference, Difference
@@ -29,6 +30,7 @@ def compare(
     real: object,
     models: Mapping[str, object],
     *,
+    features: object = None,
     subsample: bool = False,
     seed: int = 0,
     engine: str = "auto",
@@ -47,6 +49,8 @@ def compare(
         Features of real samples.
     models
         Features of generated samples, by the name of the model.
+    features
+        How to make features of pictures, texts or sounds, as in :func:`precall.evaluate`.
     subsample
         Scores depend on the number of samples, so models with unequal numbers are refused unless
         random subsets of the larger ones may be used.
@@ -65,6 +69,8 @@ def compare(
     (['good', 'bad'], [('good', 'bad')])
     """
     call = python_call(compare, locals())
+    if features is not None:
+        real, models, options = _extracted(real, models, features, options)
     sets = _as_models(models, subsample=subsample, seed=seed)
     reference = FeatureSet.of(real, "real")
     threads, progress = options.pop("threads", None), options.pop("progress", False)
@@ -80,6 +86,18 @@ def compare(
                 its_settings = replace(settings, labels=(settings.labels[0], labels[name]))
                 results[name] = evaluate_sets(its_settings, pair, sweeps, call)
     return _compared(results)
+
+
+def _extracted(
+    real: object, models: Mapping[str, object], features: object, options: dict[str, Any]
+) -> tuple[object, Mapping[str, object], dict[str, Any]]:
+    """Make features of all sets, that of a ceiling among them."""
+    given = {"real": real} | {f"model {name!r}": data for name, data in models.items()}
+    if not isinstance(options.get("ceiling", False), bool):
+        given["ceiling"] = options["ceiling"]
+    made = extract_all(given, features, progress=options.get("progress", False))
+    options = options | ({"ceiling": made["ceiling"]} if "ceiling" in made else {})
+    return made["real"], {name: made[f"model {name!r}"] for name in models}, options
 
 
 def _as_models(

@@ -1,6 +1,7 @@
 """evaluate(): the whole road from two sets of samples to a result."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from precall.data.feature_sets import FeatureSet, ReadFeatures
@@ -10,6 +11,7 @@ from precall.errors import check_integer
 from precall.estimators import NEIGHBOR_ESTIMATORS, Estimator
 from precall.evaluation.flow import evaluate_sets
 from precall.evaluation.settings import Settings
+from precall.extraction.extract import extract_all
 from precall.neighbors.sweeps import open_sweeps
 from precall.results.evaluation import Evaluation
 from precall.runtime.written_calls import python_call
@@ -20,6 +22,7 @@ def evaluate(
     real: object,
     generated: object,
     *,
+    features: object = None,
     estimators: Sequence[str | Estimator] = tuple(NEIGHBOR_ESTIMATORS),
     scores: Sequence[str | Metric] | str | None = None,
     score_k: int | Sequence[int] | None = None,
@@ -44,6 +47,12 @@ def evaluate(
     real, generated
         Features of both sets of samples, one row a sample: arrays, tensors, columns of vectors, or
         paths; see :class:`precall.FeatureSet`. The two may differ in length.
+    features
+        How to make features of pictures, texts or sounds: the name of an extractor
+        (``"efficientnet-lite0"``, ``"minilm"``, ``"auto"``; ``precall features`` lists them), a
+        function from a list of inputs to an array, or :class:`precall.Features`. Both sets are then
+        folders, archives, columns, arrays of pixels or lists; see :func:`precall.extract`. By
+        default they are features already.
     estimators
         Names (``"ipr"``, ``"coverage"``, ``"knn"``, ``"parzen"``, ``"classifier"``,
         ``"clusters"``) or objects such as ``precall.KNN(k=100)`` and
@@ -125,6 +134,12 @@ def evaluate(
         ceiling=ceiling,
         modes=modes,
     )
+    if features is not None:
+        given = {"real": real, "generated": generated}
+        given |= {} if isinstance(ceiling, bool) else {"ceiling": ceiling}
+        made = extract_all(given, features, progress=progress)
+        real, generated = made["real"], made["generated"]
+        settings = replace(settings, ceiling=made.get("ceiling", ceiling))
     read = ReadFeatures.of(real, "real"), ReadFeatures.of(generated, "generated")
     rows = [side.rows for side in read]
     with open_sweeps(engine, rows=rows, threads=threads, progress=progress) as sweeps:

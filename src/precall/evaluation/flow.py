@@ -82,7 +82,14 @@ def evaluate_sets(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> 
         warnings.warn(text, PrecallWarning, stacklevel=3)
     shares = {label: labels.share(label) for label in subsets}
     read = [note for side in sets for note in side.notes]  # warned of when they were read
-    return Evaluation(**found, warnings=(*read, *doubts), classes=classes, class_shares=shares)
+    inputs = {side.role: side.inputs for side in sets if side.inputs is not None}
+    return Evaluation(
+        **found,
+        warnings=(*read, *doubts),
+        classes=classes,
+        class_shares=shares,
+        inputs=inputs,
+    )
 
 
 def assess(
@@ -240,4 +247,5 @@ def _protocol(
             "python": platform.python_version(),
         },
         call=call,
+        extraction={side.role: dict(side.extraction) for side in sets if side.extraction},
     )

@@ -46,6 +46,7 @@ def _facts(result: Evaluation) -> dict[str, str]:
         "real samples": _samples(p, "real", p.n),
         "generated samples": _samples(p, "generated", p.m),
         "features": f"{p.d}, {p.dtype}",
+        **_extraction(p),
         "curves": "; ".join(estimators),
         "k of the curves": _by_k((name, p.shown_k(name)) for name in p.estimators),
         "chosen": "; ".join(f"{in_words(name)}: {', '.join(c)}" for name, c in p.choices.items()),
@@ -59,6 +60,30 @@ def _facts(result: Evaluation) -> dict[str, str]:
         "fingerprint of real": p.fingerprints.get("real", ""),
         "fingerprint of generated": p.fingerprints.get("generated", ""),
     }
+
+
+def _extraction(protocol: Protocol) -> dict[str, str]:
+    """How features were made: once if of both sides alike."""
+    texts = {role: _made(how) for role, how in protocol.extraction.items()}
+    alike = len(set(texts.values())) <= 1
+    shown = next(iter(texts.values()), "") if alike else ""
+    sides = {} if alike else texts
+    names = {role: f"features of {role} extracted with" for role in ("real", "generated")}
+    return {"features extracted with": shown} | {
+        name: sides.get(role, "") for role, name in names.items()
+    }
+
+
+def _made(how: Mapping[str, str]) -> str:
+    weights = how.get("weights", "none")
+    parts = [
+        f"{how.get('model')}, version {how.get('version')}",
+        how.get("preprocessing", ""),
+        "" if weights == "none" else f"weights SHA-256 {weights}",
+        how.get("libraries", ""),
+        "" if how.get("skipped", "0") == "0" else f"{how['skipped']} inputs left out",
+    ]
+    return "; ".join(part for part in parts if part)
 
 
 def _samples(protocol: Protocol, role: str, number: int) -> str:

@@ -10,6 +10,7 @@ _MATTERS: dict[str, Callable[[Evaluation], object]] = {
     "the number of generated samples": lambda result: result.protocol.m,
     "the number of features": lambda result: result.protocol.d,
     "the real samples": lambda result: result.protocol.fingerprints.get("real"),
+    "the extraction of features": lambda result: _extraction(result),
     "the split": lambda result: result.protocol.split,
     "the convention of the scores": lambda result: result.protocol.convention,
     "the tie rule": lambda result: result.protocol.tie_rule,
@@ -34,6 +35,13 @@ def protocol_differences(results: Mapping[str, Evaluation]) -> list[str]:
         ks = {n: r.scores[score].k for n, r in results.items() if score in r.scores}
         found.append(_sentence(f"the k of the score {in_words(score)}", ks))
     return [sentence for sentence in found if sentence]
+
+
+def _extraction(result: Evaluation) -> str:
+    """How real samples became features, as far as it decides numbers."""
+    how = result.protocol.extraction.get("real", {})
+    kept = ("model", "version", "weights", "preprocessing")
+    return "; ".join(how[key] for key in kept if key in how) or "unknown"
 
 
 def _sentence(what: str, values: Mapping[str, object]) -> str:

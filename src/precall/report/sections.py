@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Self, TypeVar
 
 from precall.report import tables
+from precall.report.previews import InputPreviews
 from precall.report.protocol_tables import protocol_tables
 from precall.report.protocols import protocol_differences
-from precall.report.thumbnails import Thumbnails, as_thumbnails, unreadable
+from precall.report.thumbnails import Preview, Previews, as_thumbnails, unreadable
 from precall.report.words import difference_in_words, in_words, names_in_words, sentence_in_words
 from precall.results.comparison import Comparison
 from precall.results.evaluation import Evaluation
@@ -66,11 +67,11 @@ class Model:
     name: str
     result: Evaluation
     diagnosis: Sequence[str]
-    pictures: Mapping[str, Thumbnails]  # of real, of generated; those that there are
+    pictures: Mapping[str, Previews]  # of real, of generated; those that there are
 
-    def picture(self, role: str, row: int) -> str | None:
-        """Return a picture of a sample for the ``src`` of an image, if there is one."""
-        return self.pictures[role].data_uri(row) if role in self.pictures else None
+    def picture(self, role: str, row: int) -> Preview | None:
+        """Return a sample as the page shows it: a picture, a text or a sound, if there is one."""
+        return self.pictures[role].show(row) if role in self.pictures else None
 
     def unreadable_pictures(self) -> str:
         """Say how many of the pictures shown so far cannot be read, if there are such."""
@@ -121,10 +122,12 @@ class Subject:
         models = []
         for number, (name, result) in enumerate(comparison.results.items()):
             p, drawn = result.protocol, images_generated.get(name)
-            found = {
+            found: dict[str, Previews | None] = {
                 "real": as_thumbnails(images_real, p.n, "images_real"),
                 "generated": as_thumbnails(drawn, p.m, "images_generated"),
             }
+            for role, inputs in result.inputs.items():  # unless others are given
+                found[role] = found[role] or InputPreviews(inputs)
             pictures = {role: of_role for role, of_role in found.items() if of_role is not None}
             models.append(Model(number, name, result, result.diagnosis(), pictures))
         return cls(comparison, models)

@@ -6,21 +6,26 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from precall.errors import InputError
+from precall.inputs.pictures import ENDINGS, FORMATS, upright_rgb
 from precall.runtime.refusals import refusing
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 _SIDE = 96  # pixels, at most
-_ENDINGS = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm"}
-# None that calls other programs, whatever a file says it is.
-_FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
+
+
+class Preview(NamedTuple):
+    """A sample as a page shows it."""
+
+    kind: Literal["picture", "text", "sound"]
+    content: str  # the text, or a data URI
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +34,11 @@ class Thumbnails:
 
     pictures: Sequence[Path] | NDArray[Any]  # files, or pixels (n, height, width) and perhaps 3
     asked: dict[object, bool] = field(default_factory=dict)  # pictures, and whether they were read
+
+    def show(self, row: int) -> Preview | None:
+        """Return a small picture for the page; ``None`` if it cannot be read."""
+        uri = self.data_uri(row)
+        return None if uri is None else Preview("picture", uri)
 
     def data_uri(self, row: int) -> str | None:
         """Return a small picture for the ``src`` of an image; ``None`` if it cannot be read."""
@@ -41,7 +51,18 @@ class Thumbnails:
         return uri
 
 
-def unreadable(sides: Iterable[Thumbnails]) -> str:
+class Previews(Protocol):
+    """Samples of one side, to be shown by row."""
+
+    @property
+    def asked(self) -> dict[object, bool]:
+        """What was shown, and whether it could be read."""
+
+    def show(self, row: int) -> Preview | None:
+        """Return a sample for the page; ``None`` if it cannot be read."""
+
+
+def unreadable(sides: Iterable[Previews]) -> str:
     """Say how many of the pictures that were asked for cannot be read; nothing if all can."""
     asked: dict[object, bool] = {}
     for side in sides:
@@ -80,7 +101,7 @@ def _files(source: Path, n: int, role: str) -> Sequence[Path]:
     """Find the picture of each row."""
     with refusing(lambda error: f"{role}: cannot read {source}: {error}.", OSError, ValueError):
         if source.is_dir():
-            found = [path for path in source.iterdir() if path.suffix.lower() in _ENDINGS]
+            found = [path for path in source.iterdir() if path.suffix.lower() in ENDINGS]
             paths, kind = sorted(found, key=lambda path: path.name), "pictures"
         else:
             lines = source.read_text(encoding="utf-8-sig").splitlines()
@@ -105,7 +126,7 @@ def _of_pixels(picture: NDArray[Any]) -> str:
 
     if picture.dtype != np.uint8:
         picture = np.round(255 * np.clip(np.nan_to_num(picture), 0, 1)).astype(np.uint8)
-    return _encoded(Image.fromarray(np.ascontiguousarray(picture)).convert("RGB"))
+    return encoded(Image.fromarray(np.ascontiguousarray(picture)).convert("RGB"))
 
 
 def _read(path: Path) -> str | None:
@@ -115,31 +136,14 @@ def _read(path: Path) -> str | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(path, formats=_FORMATS) as image:
+            with Image.open(path, formats=FORMATS) as image:
                 image.draft("RGB", (2 * _SIDE, 2 * _SIDE))
-                return _encoded(_upright_rgb(image))
+                return encoded(upright_rgb(image))
     except Exception:  # whatever a decoder makes of a damaged file: one picture less
         return None
 
 
-def _upright_rgb(image: "Image") -> "Image":
-    """Turn a picture as its camera was held, on white where it is transparent, in 8 bits."""
-    from PIL import Image as Pillow
-    from PIL import ImageOps
-
-    image = ImageOps.exif_transpose(image)
-    if image.mode[0] in "IF":  # more than 8 bits: from 0 to the largest value there is
-        pixels = np.clip(np.nan_to_num(np.asarray(image, np.float64)), 0, None)
-        largest = 65535.0 if image.mode.startswith("I;16") else max(float(pixels.max()), 1.0)
-        return Pillow.fromarray(np.round(255 * pixels / largest).astype(np.uint8)).convert("RGB")
-    if "A" in image.getbands() or "transparency" in image.info:
-        image = image.convert("RGBA")
-        ground = Pillow.new("RGBA", image.size, "white")
-        return Pillow.alpha_composite(ground, image).convert("RGB")
-    return image.convert("RGB")
-
-
-def _encoded(image: "Image") -> str:
+def encoded(image: "Image") -> str:
     """Shrink a picture and write it as a data URI: small ones exactly, others as JPEG."""
     is_small = max(image.size) <= _SIDE // 2
     image.thumbnail((_SIDE, _SIDE))

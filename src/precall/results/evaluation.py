@@ -16,6 +16,7 @@ from precall.findings.modes import Mode
 from precall.findings.part_sentences import class_sentences
 from precall.findings.reasons import Reasons
 from precall.findings.samples import Extremes, Samples
+from precall.inputs.items import Inputs
 from precall.results import json_document
 from precall.results.number_tables import table_of_curves, table_of_scores
 from precall.results.page_writer import page_writer
@@ -53,9 +54,17 @@ class Protocol:
     fingerprints: Mapping[str, str]  # real, generated
     versions: Mapping[str, str]
     call: str  # the command or the Python call to repeat it with
+    # real, generated: model, version, SHA-256 of its weights, preprocessing, libraries, if known
+    extraction: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         make_read_only(self)
+
+    @property
+    def model(self) -> str:
+        """Which model the features are of, to be put behind their number."""
+        models = dict.fromkeys(how.get("model", "") for how in self.extraction.values())
+        return f" of {' and '.join(models)}" if models else ""
 
     def shown_k(self, curve: str) -> str:
         """Write the k of a curve, or those that cross-validation chose."""
@@ -110,6 +119,9 @@ class Evaluation:
         part of the JSON document.
     samples
         Sample by sample; not part of the JSON document, so ``None`` when read back from one.
+    inputs
+        The pictures, texts or sounds of real and generated, if features were made of them; shown in
+        pages, and not part of the JSON document.
     """
 
     curves: Mapping[str, PRCurve]
@@ -128,6 +140,7 @@ class Evaluation:
     influences: tuple[Influence, ...] = ()
     replicates: Mapping[str, Replicates | Resampled] = field(default_factory=dict)
     samples: Samples | None = None
+    inputs: Mapping[str, Inputs] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         make_read_only(self)
@@ -145,7 +158,9 @@ class Evaluation:
     @classmethod
     def of_entry(cls, entry: Any) -> Self:
         """Read a result from the entry of a JSON document."""
-        result = cls(**json_document.read_fields(cls, entry, without=("replicates", "samples")))
+        result = cls(
+            **json_document.read_fields(cls, entry, without=("replicates", "samples", "inputs"))
+        )
         json_document.check_evaluation(result)
         return result
 
@@ -216,7 +231,7 @@ class Evaluation:
     def _title(self) -> str:
         p = self.protocol
         return (
-            f"{p.n} real and {p.m} generated samples, {p.d} features, "
+            f"{p.n} real and {p.m} generated samples, {p.d} features{p.model}, "
             + (f"split: {p.split}, " if self.curves else "")
             + f"seed {p.seed}, engine {p.engine}"
             + (f", scores as {p.convention}" if p.convention != "precall" else "")

@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import NDArray
@@ -37,15 +38,16 @@ _TABLES = {read_parquet, read_arrow, read_csv, read_tsv, read_txt}
 TABLES = tuple(ending for ending, reader in FORMATS.items() if reader in _TABLES)
 
 
-def read(path: str | os.PathLike[str], role: str) -> NDArray[Any]:
+def read(path: str | os.PathLike[str], role: str, *, takes_pictures: bool = False) -> NDArray[Any]:
     """Read the array in a file, or the ``.npy`` shards in a folder; one ``.npy`` is memory-mapped.
 
     ``features.npz:key`` names one of several arrays, ``features.csv:x,y`` columns of a table, and
-    ``-`` is standard input; ``role`` is the input's name in errors.
+    ``-`` is standard input; ``role`` is the input's name in errors. Pictures are refused unless
+    they are wanted: they are no features.
     """
     shown = str(path)[:200]
     try:
-        place = ArrayLocation.of(path, role)
+        place = replace(ArrayLocation.of(path, role), takes_pictures=takes_pictures)
         shown = place.shown
         return _read(place)
     except InputError:

@@ -26,6 +26,7 @@ class ArrayLocation:
     path: Path
     key: str | None
     role: str
+    takes_pictures: bool = False  # whether pixels are wanted, and not features
 
     @classmethod
     def of(cls, path: str | os.PathLike[str], role: str) -> Self:
@@ -112,9 +113,10 @@ class ArrayLocation:
 
     def checked(self, array: NDArray[Any]) -> NDArray[Any]:
         """Refuse images, which are no features yet."""
-        if array.ndim == 4 and array.dtype.kind in "ui":
+        if array.ndim == 4 and array.dtype.kind in "ui" and not self.takes_pictures:
             raise self.refuse(
-                f"holds images (shape {array.shape}, {array.dtype}); extract features first."
+                f"holds images (shape {array.shape}, {array.dtype}); extract features first. "
+                "Add --features auto, or features='auto'."
             )
         return array
 

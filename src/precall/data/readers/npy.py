@@ -73,7 +73,10 @@ def read_shards(place: ArrayLocation) -> NDArray[Any]:
     check_unnamed(place)
     files = sorted(place.path.glob("*.npy"), key=_natural)
     if not files:
-        raise place.refuse("is a folder without .npy files.")
+        raise place.refuse(
+            "is a folder without .npy files. If it holds pictures, texts or sounds, add "
+            "--features auto, or features='auto'."
+        )
     shards = [map_npy(replace(place, path=file)) for file in files]
     for file, shard in zip(files, shards, strict=True):
         if shard.ndim != 2 or shard.shape[1] != shards[0].shape[1]:

@@ -1,0 +1,1 @@
+"""From inputs to features: workers that read, a network that computes, a cache that remembers."""

@@ -1,0 +1,1 @@
+"""Models that make features of pictures, texts and sounds: one file each."""

@@ -1,0 +1,70 @@
+"""The extractors there are, by name."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from precall.errors import InputError
+from precall.extractors import efficientnet
+from precall.extractors.own import own_extractor
+from precall.extractors.picture_sizes import SquarePicture, check_way
+from precall.extractors.pixels import pixels
+from precall.extractors.protocol import Extractor
+from precall.inputs.items import Kind
+
+_MODULES = (efficientnet,)
+EXTRACTORS = {one.name: one for module in _MODULES for one in module.EXTRACTORS}
+EXTRACTORS |= {"pixels": pixels()}
+DEFAULTS: dict[Kind, str] = {"pictures": "efficientnet-lite0"}
+
+
+def find_extractor(
+    model: str | Callable[[list[Any]], object], kind: Callable[[], Kind], resize: str | None = None
+) -> Extractor:
+    """Return the extractor of a name, or one around a function.
+
+    Parameters
+    ----------
+    model
+        A name, ``"auto"`` for the default of the kind of input, ``"pixels:64"``, or a function.
+    kind
+        Tells what the inputs are, where the model does not.
+    resize
+        Another way to scale pictures.
+    """
+    found = _named(model, kind) if isinstance(model, str) else own_extractor(model, kind())
+    if resize is None:
+        return found
+    check_way(resize)
+    prepare = found.prepare
+    if not isinstance(prepare, SquarePicture):
+        raise InputError(f"resize is for pictures; {found.name} scales none.")
+    changed: Extractor = replace(found, prepare=replace(prepare, resize=resize))
+    return changed
+
+
+def _named(name: str, kind: Callable[[], Kind]) -> Extractor:
+    if name == "auto":
+        name = DEFAULTS[kind()]
+    if name in EXTRACTORS:
+        return EXTRACTORS[name]
+    head, colon, parameter = name.partition(":")
+    if head in _WITH_PARAMETER and colon and parameter:
+        return _WITH_PARAMETER[head](name, parameter)
+    raise InputError(
+        f"there is no extractor {name!r}; choose from {', '.join(EXTRACTORS)}, or auto. "
+        "precall features lists them."
+    )
+
+
+def _number(name: str, parameter: str, *, most: int) -> int:
+    if not (parameter.isascii() and parameter.isdigit() and 0 < int(parameter) <= most):
+        raise InputError(f"{name!r} needs a number from 1 to {most} after the colon.")
+    return int(parameter)
+
+
+def _pixels(name: str, parameter: str) -> Extractor:
+    return pixels(_number(name, parameter, most=1024))
+
+
+_WITH_PARAMETER: dict[str, Callable[[str, str], Extractor]] = {"pixels": _pixels}
