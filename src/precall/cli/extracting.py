@@ -12,7 +12,7 @@ from precall.cli import inputs, options
 from precall.extraction.extract import extract
 from precall.extraction.settings import Features
 from precall.extractors.listing import listed_extractors
-from precall.extractors.picture_sizes import WAYS
+from precall.extractors.pictures.sizes import WAYS
 
 _NAMES = ("weights", "resize", "device", "batch_size", "workers", "skip_broken", "download")
 _FEATURES = click.option(

@@ -27,7 +27,7 @@ from precall.inputs.items import Inputs, digest
 from precall.inputs.sources import kind_of, open_inputs
 from precall.runtime.cache_folder import cache_folder
 from precall.runtime.output_files import check_target, replacing, write_text
-from precall.runtime.refusals import needed
+from precall.runtime.refusals import check_installed
 from precall.runtime.threads import in_threads, n_threads
 
 _MOST_NAMED = 3
@@ -97,7 +97,7 @@ def extract_all(
     first = next(iter(inputs.items()))
     extractor = find_extractor(settings.model, lambda: kind_of(first[1], first[0]), settings.resize)
     for module in extractor.needs:
-        needed(module, f"{extractor.name} needs", f"'precall[{extractor.extra}]'")
+        check_installed(module, f"{extractor.name} needs", f"'precall[{extractor.extra}]'")
     path, sha256 = None, None
     if extractor.weights is not None:
         given = None if settings.weights is None else Path(settings.weights)

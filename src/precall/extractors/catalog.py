@@ -5,17 +5,40 @@ from dataclasses import replace
 from typing import Any
 
 from precall.errors import InputError
-from precall.extractors import efficientnet
+from precall.extractors.fitted import columns, principal_components
 from precall.extractors.own import own_extractor
-from precall.extractors.picture_sizes import SquarePicture, check_way
-from precall.extractors.pixels import pixels
+from precall.extractors.pictures import efficientnet, inception, vgg, vision_transformers
+from precall.extractors.pictures.pixels import pixels
+from precall.extractors.pictures.sizes import SquarePicture, check_way
 from precall.extractors.protocol import Extractor
+from precall.extractors.sounds import resemblyzer
+from precall.extractors.texts import sentences, word_table
+from precall.extractors.texts.sentences import saved_model
 from precall.inputs.items import Kind
 
-_MODULES = (efficientnet,)
-EXTRACTORS = {one.name: one for module in _MODULES for one in module.EXTRACTORS}
-EXTRACTORS |= {"pixels": pixels()}
-DEFAULTS: dict[Kind, str] = {"pictures": "efficientnet-lite0"}
+_MODULES = (
+    efficientnet,
+    inception,
+    vision_transformers,
+    vgg,
+    sentences,
+    word_table,
+    resemblyzer,
+)
+_EVERY: list[Extractor] = [one for module in _MODULES for one in module.EXTRACTORS]
+EXTRACTORS = {one.name: one for one in (*_EVERY, pixels(), columns())}
+DEFAULTS: dict[Kind, str] = {
+    "pictures": "efficientnet-lite0",
+    "texts": "minilm",
+    "sounds": "resemblyzer",
+    "rows": "columns",
+}
+ALIASES = {
+    "dinov2": "dinov2-vitl14",  # as dgm-eval has it
+    "clip": "clip-vit-b32",
+    "inception": "inception-fid",
+    "efficientnet": "efficientnet-lite0",
+}
 
 
 def find_extractor(
@@ -26,7 +49,8 @@ def find_extractor(
     Parameters
     ----------
     model
-        A name, ``"auto"`` for the default of the kind of input, ``"pixels:64"``, or a function.
+        A name, ``"auto"`` for the default of the kind of input, a name with a parameter such as
+        ``"pixels:64"``, or a function.
     kind
         Tells what the inputs are, where the model does not.
     resize
@@ -39,18 +63,18 @@ def find_extractor(
     prepare = found.prepare
     if not isinstance(prepare, SquarePicture):
         raise InputError(f"resize is for pictures; {found.name} scales none.")
-    changed: Extractor = replace(found, prepare=replace(prepare, resize=resize))
-    return changed
+    return replace(found, prepare=replace(prepare, resize=resize))
 
 
 def _named(name: str, kind: Callable[[], Kind]) -> Extractor:
     if name == "auto":
         name = DEFAULTS[kind()]
+    name = ALIASES.get(name, name)
     if name in EXTRACTORS:
         return EXTRACTORS[name]
     head, colon, parameter = name.partition(":")
     if head in _WITH_PARAMETER and colon and parameter:
-        return _WITH_PARAMETER[head](name, parameter)
+        return _WITH_PARAMETER[head](name, parameter, kind)
     raise InputError(
         f"there is no extractor {name!r}; choose from {', '.join(EXTRACTORS)}, or auto. "
         "precall features lists them."
@@ -63,8 +87,20 @@ def _number(name: str, parameter: str, *, most: int) -> int:
     return int(parameter)
 
 
-def _pixels(name: str, parameter: str) -> Extractor:
+def _pixels(name: str, parameter: str, _kind: Callable[[], Kind]) -> Extractor:
     return pixels(_number(name, parameter, most=1024))
 
 
-_WITH_PARAMETER: dict[str, Callable[[str, str], Extractor]] = {"pixels": _pixels}
+def _components(name: str, parameter: str, kind: Callable[[], Kind]) -> Extractor:
+    return principal_components(name, _number(name, parameter, most=4096), kind())
+
+
+def _saved(name: str, parameter: str, _kind: Callable[[], Kind]) -> Extractor:
+    return saved_model(name, parameter)
+
+
+_WITH_PARAMETER: dict[str, Callable[[str, str, Callable[[], Kind]], Extractor]] = {
+    "pixels": _pixels,
+    "pca": _components,
+    "sentence-transformers": _saved,
+}

@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-from precall.extractors.catalog import DEFAULTS, EXTRACTORS
+from precall.extractors.catalog import ALIASES, DEFAULTS, EXTRACTORS
 from precall.extractors.protocol import Extractor
 from precall.extractors.weights import weights_folder
 
@@ -24,10 +24,12 @@ def listed_extractors() -> str:
     ]
     headings = ["model", "of", "features", "licence", "here", "what"]
     table = tabulate(rows, headings, disable_numparse=True)
+    others = ", ".join(f"{short} for {full}" for short, full in ALIASES.items())
     return (
         f"{table}\n\n* the default of its kind (auto). Weights are looked for in packages, in "
         f"{weights_folder()} and among those of torch; --weights names another file, --download "
-        "allows to fetch it."
+        f"allows to fetch it where a checksum is published. Short names: {others}. With a "
+        "parameter: pixels:N, pca:N, sentence-transformers:FOLDER."
     )
 
 

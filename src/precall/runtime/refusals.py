@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 
 from precall.errors import InputError
@@ -17,6 +18,13 @@ def refusing(message: Callable[[Exception], str], *errors: type[Exception]) -> I
         raise
     except errors as error:
         raise InputError(message(error)) from error
+
+
+def check_installed(module: str, what: str, install: str) -> None:
+    """Refuse to go on without a library, which may take long to import and is not needed yet."""
+    package = module.partition(".")[0]
+    if find_spec(package) is None:
+        raise ImportError(f"{what} {package}. Install it with: pip install {install}")
 
 
 def needed(module: str, what: str, install: str) -> ModuleType:

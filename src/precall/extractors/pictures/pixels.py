@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from precall.extractors.picture_sizes import SquarePicture
+from precall.extractors.pictures.sizes import SquarePicture
 from precall.extractors.protocol import Extractor, FloatRows, Network, Prepared
 
 _SIDE = 32

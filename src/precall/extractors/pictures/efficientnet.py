@@ -10,9 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from precall.extractors.picture_sizes import SquarePicture
+from precall.extractors.pictures.sizes import SquarePicture
 from precall.extractors.protocol import Extractor, Network
-from precall.extractors.torch_networks import chosen_device, import_torch, moved, of_pixels
+from precall.extractors.torch_networks import (
+    chosen_device,
+    folded_normalisation,
+    import_torch,
+    moved,
+    of_pixels,
+)
 from precall.extractors.weights import Weights, read_tensors
 
 _BATCH_NORM_EPSILON = 1e-3
@@ -68,14 +74,7 @@ def _folded(tensors: dict[str, Any]) -> dict[str, Any]:
         block, _, last = name.removesuffix(".weight").rpartition(".")
         if last in inner:
             convolutions[f"{block}.{last}"] = f"{block}.{inner[last]}"
-    folded = {}
-    for convolution, norm in convolutions.items():
-        weight, variance = tensors[f"{convolution}.weight"], tensors[f"{norm}.running_var"]
-        gain = tensors[f"{norm}.weight"] / (variance + _BATCH_NORM_EPSILON).sqrt()
-        folded[f"{convolution}.weight"] = weight * gain.reshape(-1, 1, 1, 1)
-        mean = tensors[f"{norm}.running_mean"]
-        folded[f"{convolution}.bias"] = tensors[f"{norm}.bias"] - mean * gain
-    return folded
+    return folded_normalisation(tensors, convolutions, _BATCH_NORM_EPSILON)
 
 
 def _forward(weights: dict[str, Any], blocks: tuple[Stage, ...], pixels: Any) -> Any:

@@ -1,0 +1,1 @@
+"""Networks and other features of pictures."""
