@@ -10,6 +10,7 @@ from tqdm import tqdm
 from precall.cli import options
 from precall.errors import InputError
 from precall.experiments import EXPERIMENTS, Experiment, Size, finished, run_experiment
+from precall.experiments.real_data.datasets import data_from
 from precall.experiments.tables import experiment_list, page, row_table
 from precall.runtime.output_files import write_text
 
@@ -24,12 +25,24 @@ from precall.runtime.output_files import write_text
     default=Path("reproduction"),
     help="Folder for results, figures and the page; what is finished there is not done again.",
 )
+@click.option(
+    "--data",
+    metavar="FOLDER|openml",
+    help="Where MNIST, Fashion-MNIST and CIFAR-10 are, for experiments on real pictures: a folder, "
+    "or openml to download them. [default: scikit-learn's digits alone]",
+)
 @options.seed
 @click.option(
     "--repeats", type=click.IntRange(min=1), help="Repetitions. [default: each experiment's own]"
 )
 def reproduce_command(
-    names: tuple[str, ...], is_list: bool, quick: bool, out: Path, seed: int, repeats: int | None
+    names: tuple[str, ...],
+    is_list: bool,
+    quick: bool,
+    out: Path,
+    data: str | None,
+    seed: int,
+    repeats: int | None,
 ) -> None:
     """Do experiments of the papers again: the published number beside ours.
 
@@ -45,8 +58,9 @@ def reproduce_command(
         click.echo(experiment_list(EXPERIMENTS.values()))
         return
     size = Size(quick, repeats)
-    for experiment in _chosen(names):
-        _run(experiment, out, size, seed)
+    with data_from(data):
+        for experiment in _chosen(names):
+            _run(experiment, out, size, seed)
     known = [finished(experiment, out) for experiment in EXPERIMENTS.values()]
     write_text(out / "README.md", page([outcome for outcome in known if outcome is not None]))
     click.echo(f"page: {out / 'README.md'}")
