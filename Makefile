@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # Numba's cache overlooks edits of functions that it inlined: forget it when any kernel is newer.
 FORGET_KERNELS = find src -name '*.nb[ci]' ! -newer "$$(ls -t $$(grep -rl 'from numba' src --include='*.py') | head -1)" -delete
 
-.PHONY: demo quick test test-gpu check format bench clean
+.PHONY: demo quick test test-extractors test-gpu check format bench clean
 
 demo: $(VENV)/.runtime  ## evaluate four generators of handwritten digits, leave a picture
 	$(BIN)/precall demo --out demo
@@ -23,6 +23,11 @@ test: $(VENV)/.dev  ## run every test, doctest and README example
 test-gpu: $(VENV)-gpu/.torch  ## the GPU engine without a GPU: ordinary operations, then kernels interpreted
 	$(VENV)-gpu/bin/python -m pytest -q -n 2 tests/engines/test_gpu_bounds.py tests/engines/test_gpu_contract.py tests/data/test_device_arrays.py
 	TRITON_INTERPRET=1 $(VENV)-gpu/bin/python -m pytest -q -n 2 tests/engines/test_gpu_contract.py
+# Other definitions of the networks, to compare with, and a build of torch that needs no GPU.
+test-extractors: $(VENV)/.dev  ## run the tests of models that make features; installs these first
+	$(PIP) --editable '.[images,text,audio]' torch==2.13.0 efficientnet_lite_pytorch==0.1.0
+	$(PIP) --no-deps torch-fidelity==0.4.0
+	$(BIN)/python -m pytest tests/extractors tests/extraction tests/inputs
 
 check: $(VENV)/.dev  ## lint, formatting, types
 	$(BIN)/ruff check .

@@ -13,7 +13,7 @@ from precall.data.readers.archives import holds_moments
 from precall.data.readers.array_location import ArrayLocation
 from precall.data.splits import CrossFit, HoldOut
 from precall.evaluation.two_sample_test import two_sample_test
-from precall.experiments.digits_demo import run_demo
+from precall.experiments.digits_demo import run_demo, run_picture_demo
 from precall.scores.frechet import frechet_distance
 
 
@@ -142,14 +142,23 @@ def info_command(file: Path, columns: str | None) -> None:
     default=Path("precall-demo"),
     help="Folder for the report, the picture and the results.",
 )
-def demo_command(out: Path) -> None:
+@click.option(
+    "--pictures",
+    is_flag=True,
+    help="Start from pictures: write them as files and extract features with efficientnet-lite0.",
+)
+def demo_command(out: Path, pictures: bool) -> None:
     """Evaluate four generators of handwritten digits, each failing in its own way.
 
     \b
     Example:
       precall demo --out demo
     """
-    demo = run_demo(out, progress=sys.stderr.isatty())
+    shown = sys.stderr.isatty()
+    if pictures:
+        demo = run_picture_demo(out, "efficientnet-lite0", progress=shown)
+    else:
+        demo = run_demo(out, progress=shown)
     click.echo(
         f"Real: {demo.n_real} handwritten digits. Four generators:\n\n"
         f"{demo}\n\n"

@@ -107,10 +107,46 @@ def run_demo(folder: Path, *, progress: bool = False) -> Demo:
         images_real=_pixels(real),
         images_generated={name: _pixels(drawn) for name, drawn in generators.items()},
     )
-    figure = _draw(comparison.results, generators)
+    _write_picture(demo, generators)
+    return demo
+
+
+def run_picture_demo(folder: Path, features: object, *, progress: bool = False) -> Demo:
+    """Do the same from pictures on: write them to folders, extract features, compare."""
+    real, generators = digit_generators()
+    sets = {"real": real, **generators}
+    for name, images in sets.items():
+        _write_files(folder / "pictures" / name, images)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrecallWarning)  # few samples: the report says so
+        comparison = compare(
+            folder / "pictures" / "real",
+            {name: folder / "pictures" / name for name in generators},
+            features=features,
+            modes="auto",
+            progress=progress,
+        )
+    demo = Demo(comparison, folder / "curves.png", folder / "demo.json", folder / "report.html")
+    comparison.to_json(demo.document)
+    comparison.to_html(demo.report, title="How four generators of pictures of digits fail")
+    _write_picture(demo, generators)
+    return demo
+
+
+def _write_files(folder: Path, images: Images) -> None:
+    from PIL import Image
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for row, pixels in enumerate(np.round(255 * _pixels(images)).astype(np.uint8)):
+        Image.fromarray(pixels).resize((64, 64), Image.Resampling.NEAREST).save(
+            folder / f"{row:04d}.png"
+        )
+
+
+def _write_picture(demo: Demo, generators: Mapping[str, Images]) -> None:
+    figure = _draw(demo.results, generators)
     with replacing(demo.picture) as temporary:
         figure.savefig(temporary, dpi=150)
-    return demo
 
 
 def _pixels(images: Images) -> Images:
