@@ -37,12 +37,11 @@ def folder(tmp_path):
     made = {}
     for name, ending in ((MNIST, ""), (FASHION, ".gz")):
         (tmp_path / name).mkdir()
-        for part, n in (("train", 30), ("t10k", 20)):
-            pixels = RNG.integers(0, 256, (n, 28, 28), dtype=np.uint8)
-            labels = RNG.integers(0, 10, n, dtype=np.uint8)
-            write_idx(tmp_path / name / f"{part}-images-idx3-ubyte{ending}", pixels)
-            write_idx(tmp_path / name / f"{part}-labels-idx1-ubyte{ending}", labels)
-            made[name, part] = pixels, labels
+        pixels = RNG.integers(0, 256, (30, 28, 28), dtype=np.uint8)
+        labels = RNG.integers(0, 10, 30, dtype=np.uint8)
+        write_idx(tmp_path / name / f"train-images-idx3-ubyte{ending}", pixels)
+        write_idx(tmp_path / name / f"train-labels-idx1-ubyte{ending}", labels)
+        made[name] = pixels, labels
     (tmp_path / "cifar").mkdir()
     for part, name in (("train", "data_batch_1"), ("test", "test_batch")):
         pixels = RNG.integers(0, 256, (12, 1024, 3), dtype=np.uint8)
@@ -56,10 +55,16 @@ def test_sets_of_a_folder(folder):
     path, made = folder
     with data_from(str(path)):
         assert available() == [DIGITS, MNIST, FASHION, CIFAR]
-        for name, parts in ((MNIST, ("train", "t10k")), (FASHION, ("train", "t10k"))):
-            for found, part in zip(load(name), parts, strict=True):
-                np.testing.assert_array_equal(found.pixels, made[name, part][0])
-                np.testing.assert_array_equal(found.labels, made[name, part][1])
+        for name in (MNIST, FASHION):
+            pixels, labels = made[name]
+            known = {
+                picture.tobytes(): label for picture, label in zip(pixels, labels, strict=True)
+            }
+            first, second = load(name)
+            assert (len(first.labels), len(second.labels)) == (15, 15)
+            for part in (first, second):
+                for picture, label in zip(part.pixels, part.labels, strict=True):
+                    assert known.pop(picture.tobytes()) == label
         for found, part in zip(load(CIFAR), ("train", "test"), strict=True):
             np.testing.assert_array_equal(found.pixels, made[CIFAR, part][0])
     assert available() == [DIGITS]
@@ -160,8 +165,8 @@ def test_dropped_digits():
     found = measured("dropped-digits", cells)
     none, many = found.where(dropped=0), found.where(dropped=6)
     assert none.mean("recall_at_half") > 0.95
-    assert many.mean("recall_at_half") == pytest.approx(0.4, abs=0.1)
-    assert many.mean("recall") == pytest.approx(0.4, abs=0.1)
+    assert 0.3 < many.mean("recall_at_half") < 0.6
+    assert 0.3 < many.mean("recall") < 0.6
     assert len(drawn("dropped-digits", found).axes) == 1
 
 

@@ -208,6 +208,7 @@ def test_evaluate_extracts_both_sides_and_shows_them(folder, tmp_path):
     assert result.scores["precision"].value == 1
     assert result.protocol.extraction["real"]["model"] == "pixels:8"
     assert "192 features of pixels:8" in repr(result)
+    assert "features='pixels:8'" in result.protocol.call
     back = precall.Evaluation.from_json(result.to_json())
     assert back.protocol.extraction == result.protocol.extraction
     result.to_html(tmp_path / "page.html")
@@ -238,6 +239,16 @@ def test_texts_and_sounds_on_the_page(tmp_path):
     page = (tmp_path / "page.html").read_text()
     assert "<q class=" in page
     assert "sample &lt;3&gt;" in page
+    tones = [(np.sin(np.arange(800) * pitch / 50), 8000) for pitch in range(1, 13)]
+    result = precall.evaluate(
+        tones,
+        tones[::-1],
+        features=lambda batch: np.array([[np.abs(s.samples).mean(), s.samples[9]] for s in batch]),
+        estimators=(),
+        scores=["precision"],
+    )
+    result.to_html(tmp_path / "page.html")
+    assert "<audio controls" in (tmp_path / "page.html").read_text()
 
 
 def test_two_at_once_do_not_disturb_each_other(tmp_path):

@@ -50,7 +50,7 @@ def _spelled(name: str, value: object) -> str:
         return repr({key: str(path) for key, path in value.items()})
     if isinstance(value, list | tuple) and name == "estimators":
         return f"[{', '.join(map(_qualified, value))}]"
-    if name in ("split", "engine"):
+    if name in ("split", "engine") or (name == "features" and not callable(value)):
         return _qualified(value)
     if isinstance(value, list | tuple) and all(isinstance(item, _SPELLED_OUT) for item in value):
         return repr(list(value)) if len(value) < 100 else name

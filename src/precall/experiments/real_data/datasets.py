@@ -129,17 +129,15 @@ def _idx(path: Path) -> NDArray[np.uint8]:
 
 
 def _idx_parts(folder: Path, *, is_fashion: bool) -> tuple[Labelled, Labelled] | None:
-    parts = []
-    for part in ("train", "t10k"):
-        found = []
-        for what in ("images-idx3-ubyte", "labels-idx1-ubyte"):
-            files = sorted(file for file in folder.rglob(f"{part}-{what}*") if file.is_file())
-            files = [file for file in files if ("fashion" in str(file).lower()) == is_fashion]
-            if not files:
-                return None
-            found.append(_idx(files[0]))
-        parts.append(Labelled(found[0], found[1].astype(np.int64)))
-    return parts[0], parts[1]
+    """Divide the training set at random: the first half of MNIST's test set is of other writers."""
+    found = []
+    for what in ("images-idx3-ubyte", "labels-idx1-ubyte"):
+        files = sorted(file for file in folder.rglob(f"train-{what}*") if file.is_file())
+        files = [file for file in files if ("fashion" in str(file).lower()) == is_fashion]
+        if not files:
+            return None
+        found.append(_idx(files[0]))
+    return _halves(found[0], found[1].astype(np.int64))
 
 
 def _cifar_strips(folder: Path) -> tuple[Labelled, Labelled] | None:
