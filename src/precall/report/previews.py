@@ -27,9 +27,10 @@ class InputPreviews:
         try:
             shown = _SHOWN[self.inputs.kind](self.inputs.raw(row))
         except (BrokenInputError, OSError, ImportError):
-            shown = None
-        self.asked[self.inputs.name(row)] = shown is not None
-        return shown
+            self.asked[self.inputs.name(row)] = False
+            return None
+        self.asked[self.inputs.name(row)] = True
+        return shown._replace(name=self.inputs.name(row))
 
 
 def _picture(raw: Raw) -> Preview:

@@ -26,6 +26,7 @@ class Preview(NamedTuple):
 
     kind: Literal["picture", "text", "sound"]
     content: str  # the text, or a data URI
+    name: str = ""  # of its file, or where it stands
 
 
 @dataclass(frozen=True, slots=True, eq=False)
