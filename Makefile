@@ -23,11 +23,9 @@ test: $(VENV)/.dev  ## run every test, doctest and README example
 test-gpu: $(VENV)-gpu/.torch  ## the GPU engine without a GPU: ordinary operations, then kernels interpreted
 	$(VENV)-gpu/bin/python -m pytest -q -n 2 tests/engines/test_gpu_bounds.py tests/engines/test_gpu_contract.py tests/data/test_device_arrays.py
 	TRITON_INTERPRET=1 $(VENV)-gpu/bin/python -m pytest -q -n 2 tests/engines/test_gpu_contract.py
-# Other definitions of the networks, to compare with, and a build of torch that needs no GPU.
-test-extractors: $(VENV)/.dev  ## run the tests of models that make features; installs these first
-	$(PIP) --editable '.[images,text,audio]' torch==2.13.0 efficientnet_lite_pytorch==0.1.0
-	$(PIP) --no-deps torch-fidelity==0.4.0
-	$(BIN)/python -m pytest tests/extractors tests/extraction tests/inputs
+
+test-extractors: $(VENV)-extractors/.models  ## models that make features, against other definitions of them
+	$(VENV)-extractors/bin/python -m pytest -q tests/extractors tests/extraction tests/inputs
 
 check: $(VENV)/.dev  ## lint, formatting, types
 	$(BIN)/ruff check .
@@ -43,7 +41,7 @@ bench: $(VENV)/.dev  ## speed as ratios, side by side with a bare matrix product
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) $(VENV)-gpu demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-gpu $(VENV)-extractors demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "precall needs Python 3.11 or newer; set PYTHON=")'
@@ -61,4 +59,11 @@ $(VENV)/.dev: $(VENV)/.python pyproject.toml
 $(VENV)-gpu/.torch: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-gpu
 	$(VENV)-gpu/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[test]' torch==2.13.0 triton
+	touch $@
+
+# A build of torch that needs no GPU, and other programs' definitions of the networks.
+$(VENV)-extractors/.models: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-extractors
+	$(VENV)-extractors/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[test,images,text,audio]' torch==2.13.0 efficientnet_lite_pytorch==0.1.0
+	$(VENV)-extractors/bin/python -m pip --disable-pip-version-check install --quiet --no-deps torch-fidelity==0.4.0
 	touch $@

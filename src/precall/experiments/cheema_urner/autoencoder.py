@@ -98,6 +98,7 @@ def _compare(found: Measurements) -> Rows:
                 f"{data}: {what} {word} as truncation is lifted",
                 _ends(factors, values, "ψ ="),
                 holds=sign * (values[-1] - values[0]) > _CLEAR,
+                reason="by Definition 2 it is a recall, and grows as one" if name == PC else "",
             )
 
 
