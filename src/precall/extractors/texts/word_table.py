@@ -1,4 +1,7 @@
-"""WordLlama: a table of one vector a token, of which a text is the mean. No torch, and fast."""
+"""WordLlama: a table of one vector a token, of which a text is the mean. No torch, and fast.
+
+Means are scaled to unit length: without that the length of a text decides more than its words.
+"""
 
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -33,7 +36,8 @@ def load(path: Path | None, _device: str) -> Network:
         found = np.zeros((len(batch), table.shape[1]), np.float32)  # of no tokens: nothing
         for row, one in zip(found, encoded, strict=True):
             if one.ids:
-                row[:] = table[one.ids].mean(axis=0)
+                mean = table[one.ids].mean(axis=0)
+                row[:] = mean / max(float(np.linalg.norm(mean)), 1e-12)
         return found
 
     return rows
@@ -53,7 +57,7 @@ EXTRACTORS = (
         kind="texts",
         dimension=256,
         version="1",
-        prepare=WholeText("all tokens, mean of their vectors"),
+        prepare=WholeText("all tokens, mean of their vectors, unit length"),
         load=load,
         weights=Weights(
             "l2_supercat_256.safetensors",
