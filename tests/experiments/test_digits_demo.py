@@ -3,7 +3,7 @@
 import pytest
 from matplotlib import image
 
-from precall.experiments.digits_demo import digit_generators, run_demo
+from precall.experiments.digits_demo import digit_generators, run_demo, run_picture_demo
 from precall.results.comparison import Comparison
 
 
@@ -48,3 +48,13 @@ def test_the_report_is_there(demo):
 
 def test_the_perfect_one_dominates_the_one_that_drops(demo):
     assert ("perfect", "drops 7, 8 and 9") in demo.comparison.dominated()
+
+
+def test_the_same_from_pictures(tmp_path, monkeypatch):
+    monkeypatch.setenv("PRECALL_CACHE", str(tmp_path / "cache"))
+    demo = run_picture_demo(tmp_path / "demo", "pixels:8")
+    assert len(list((tmp_path / "demo" / "pictures" / "real").iterdir())) == demo.n_real
+    assert demo.results["perfect"].protocol.extraction["generated"]["model"] == "pixels:8"
+    recall = {name: result.scores["recall_at_half"].value for name, result in demo.results.items()}
+    assert recall["drops 7, 8 and 9"] < 0.85 < recall["perfect"]
+    assert demo.report.read_text(encoding="utf-8").count('<img src="data:image') > 50
