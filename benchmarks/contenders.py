@@ -30,11 +30,11 @@ def unit(real, generated, k, out=None):
     return np.matmul(real, generated.T, out=out)
 
 
-def precall_four(real, generated, k):
+def precall_four(real, generated, k, threads=None):
     sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
     (fold,) = NoSplit().folds(*sets, seed=0)
     plan = NeighborPlan(cross=CrossPlan(balls=frozenset({("real", k), ("generated", k)})))
-    with CpuEngine().open(n_threads(None), lambda n_pairs: None) as session:
+    with CpuEngine().open(n_threads(threads), lambda n_pairs: None) as session:
         session.place(*(side.rows for side in sets))
         (found,) = Sweeps(session).measure([Ask(fold, plan)])
     real_side, generated_side = found.cross.real, found.cross.generated

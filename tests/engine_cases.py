@@ -20,6 +20,11 @@ ENGINES = {
         for name, kernel in KERNELS.items()
         if is_supported(kernel)
     },
+    **{
+        f"cpu {name}, direct": lambda name=name: CpuEngine(name, is_direct=True)
+        for name, kernel in KERNELS.items()
+        if is_supported(kernel)
+    },
     "cpu, small chunks": lambda: CpuEngine(chunk=41),
     "reference, odd tiles": lambda: ReferenceEngine(query_tile=41, reference_tile=97),
     "toy": ToyEngine,
@@ -98,5 +103,22 @@ NASTY = {
     "vanishing in float32": lambda rng, shape: 1.0 + rng.integers(0, 4, shape) * 2.0**-40,
     "nearly tied": lambda rng, shape: rng.integers(0, 3, shape) * (1 + 1e-15),
     "two scales": lambda rng, shape: rng.normal(size=shape) * 10.0 ** rng.integers(-9, 9, shape),
+    "copies": lambda rng, shape: rng.normal(size=shape)[rng.integers(0, 9, shape[0])] + 0.1,
+    "far clusters": lambda rng, shape: (
+        rng.normal(size=shape) + 1e4 * rng.integers(0, 5, (shape[0], 1))
+    ),
+    "tiny clusters": lambda rng, shape: (
+        1e-9 * rng.normal(size=shape) + rng.integers(0, 2, (shape[0], 1))
+    ),
+    "some rows far": lambda rng, shape: (
+        rng.normal(size=shape) * np.where(rng.random(shape[0]) < 0.05, 1e4, 1)[:, None]
+    ),
+    "heavy rows": lambda rng, shape: (
+        rng.normal(size=shape) * np.abs(rng.standard_cauchy((shape[0], 1)))
+    ),
+    "lognormal": lambda rng, shape: rng.lognormal(0, 2, shape),
+    "one large feature": lambda rng, shape: (
+        rng.normal(size=shape) * np.where(np.arange(shape[1]) == 0, 1e4, 1)
+    ),
     "low rank": lambda rng, shape: rng.normal(size=(shape[0], 1)) * np.arange(1.0, shape[1] + 1),
 }

@@ -13,9 +13,10 @@ from engine_cases import ENGINES, NASTY, assert_same, fold_of, measure, own_ball
 from precall.data.feature_sets import Rows
 from precall.data.splits import HoldOut, NoSplit
 from precall.engines.cpu.engine import CpuEngine
-from precall.engines.cpu.grid import Grid
+from precall.engines.cpu.grid import Grid, Slack
 from precall.engines.cpu.kernel_choice import KERNELS, is_supported
-from precall.engines.cpu.pairs import integer_limits
+from precall.engines.cpu.rulers import Ruler, code_limits, narrowed, widened
+from precall.engines.cpu.tiles import code_of, pack_direct
 from precall.engines.reference import ReferenceEngine
 from precall.neighbors.statistics import Ball, CrossPlan, NeighborPlan
 from precall.neighbors.sweeps import Ask
@@ -32,18 +33,19 @@ SUPPORTED = [name for name, kernel in KERNELS.items() if is_supported(kernel)]
     st.sampled_from([NoSplit(), HoldOut()]),
     st.sampled_from(SUPPORTED),
     st.sampled_from([None, 1, 41, 256]),
+    st.booleans(),
     st.sampled_from([1, 2, 5]),
     st.sets(st.integers(1, 60), min_size=1, max_size=3),
     st.sampled_from(TieRule),
     st.sampled_from([0.0, 1e-5]),
 )
 @pytest.mark.slow
-def test_cpu_is_the_reference(pair, split, kernel, chunk, threads, ks, rule, offset):
+def test_cpu_is_the_reference(pair, split, kernel, chunk, direct, threads, ks, rule, offset):
     fold = fold_of(*pair, split)
     plan = plan_for(fold, ks, rule, offset)
     if not plan.requests:
         return
-    found = measure(CpuEngine(kernel, chunk), fold, plan, threads)
+    found = measure(CpuEngine(kernel, chunk, is_direct=direct), fold, plan, threads)
     assert_same(found, measure(ReferenceEngine(), fold, plan))
 
 
@@ -181,6 +183,22 @@ def test_a_bound_of_zero_is_noticed(monkeypatch):
         assert_same(measure(CpuEngine(), fold, plan), expected)
 
 
+def test_a_direct_distance_that_is_off_is_noticed(monkeypatch):
+    """With rows changed by 1e-5 of themselves in direct tiles the answers are wrong."""
+    rng = np.random.default_rng(1)
+    fold = fold_of(rng.normal(size=(900, 16)), rng.normal(size=(900, 16)))
+    plan = plan_for(fold, {5, 30})
+    expected = measure(ReferenceEngine(), fold, plan)
+    assert_same(measure(CpuEngine(is_direct=True), fold, plan), expected)
+
+    def perturbed(base, rows, height):
+        return pack_direct(base * (1 + 1e-5 * (np.arange(len(base)) % 7)[:, None]), rows, height)
+
+    monkeypatch.setattr("precall.engines.cpu.rows.pack_direct", perturbed)
+    with pytest.raises(AssertionError):
+        assert_same(measure(CpuEngine(is_direct=True), fold, plan), expected)
+
+
 @settings(max_examples=200, deadline=None)
 @given(nasty_pairs())
 @example((np.array([[0.0], [2.0**-60]]), np.array([[-1000.0], [1e15]])))
@@ -204,10 +222,10 @@ def test_the_bound_holds(pair):
     st.sampled_from([1e-9, 1.0, 3.7, 1e6]),
     st.integers(0, 2**31 - 9),
 )
-def test_integer_limits_are_safe(threshold, error, step, q):
+def test_limits_of_grid_codes_are_safe(threshold, error, step, q):
     """Q ≤ inner proves D ≤ R for every D that the bound allows, and Q > outer disproves it."""
     relative = 1e-14
-    inner, outer = integer_limits(threshold, error, step, relative, 0.0)
+    inner, outer = code_limits(threshold, error, Ruler(False, step, relative, 0.0))
     assert inner <= outer
     radius = np.sqrt(np.longdouble(threshold))
     root = np.longdouble(step) * np.sqrt(np.longdouble(q))
@@ -217,6 +235,42 @@ def test_integer_limits_are_safe(threshold, error, step, q):
         assert root + step * np.longdouble(error) <= radius * (1 + 1e-17)
     if q > outer:
         assert root - step * np.longdouble(error) > radius * (1 - 1e-17)
+
+
+@given(
+    st.floats(0, 1e300),
+    st.floats(0, 1e300) | st.floats(0.999, 1.001) | st.floats(1 - 1e-5, 1 + 1e-5),
+    st.sampled_from([1, 64, 4096]),
+)
+@example(0.0, 0.0, 64)
+@example(5e-324, 5e-324, 64)
+def test_limits_of_direct_codes_are_safe(threshold, other, n_features):
+    """A code up to inner proves D̂² ≤ t for every D̂² that F allows, one above outer disproves it."""
+    slack = Slack.of(n_features)
+    fast = threshold * other if 0.99 < other < 1.01 else other
+    inner, outer = code_limits(threshold, 0.0, Ruler(True, 1.0, slack.relative, slack.absolute))
+    code, doubt = code_of(fast), slack.relative * fast + slack.absolute
+    assert 0 <= inner <= outer
+    assert (code == 0) == (fast == 0.0)
+    if 0 < code <= inner:
+        assert np.longdouble(fast) + doubt <= np.longdouble(threshold)
+    if code > outer:
+        assert np.longdouble(fast) - doubt > np.longdouble(threshold)
+
+
+@given(st.floats(0, 1e300), st.floats(0, 1e300) | st.floats(0.999, 1.001))
+def test_direct_codes_that_differ_by_more_than_the_bound_order_pairs(one, other):
+    """Beyond ``widened`` and up to ``narrowed`` no two D̂² can be in the other order."""
+    other = one * other if 0.99 < other < 1.01 else other
+    slack = Slack.of(64)
+    ruler = Ruler(True, 1.0, slack.relative, slack.absolute)
+    code, far = code_of(one), code_of(other)
+    highest = one + (slack.relative * one + slack.absolute)
+    lowest = one - (slack.relative * one + slack.absolute)
+    if far > widened(code, 0.0, ruler):
+        assert other - (slack.relative * other + slack.absolute) > highest
+    if 0 < far <= narrowed(code, 0.0, ruler):
+        assert other + (slack.relative * other + slack.absolute) < lowest
 
 
 def test_threads_from_the_environment(monkeypatch):

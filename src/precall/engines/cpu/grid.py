@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 _SMALLEST_STEP = 2.0**-480
 _SAMPLE = 64  # rows of each set that the centre is taken from
 _FAR = 4.0  # rows this many times farther out than most are not allowed to coarsen the grid
+_FEW = 1 / 16  # so many of them may be left off
 _MOST = 0.99
 _EXACT_STEPS = 2.0**51  # float64 adds multiples of a power of two up to here without rounding
 _VALUES_AT_ONCE = 2**20
@@ -55,11 +56,16 @@ class GridRows:
     norm: NDArray[np.int64]  # (n,) ‖q‖²
     error: Floats  # (n,) ρ in steps, rounded up
     is_far: NDArray[np.bool_]  # (n,) shrunk to fit: the error is large
+    length: Floats  # (n,) distance to the centre
 
     def select(self, indices: NDArray[np.intp] | slice) -> Self:
         """Return some of the rows."""
         return type(self)(
-            self.q[indices], self.norm[indices], self.error[indices], self.is_far[indices]
+            self.q[indices],
+            self.norm[indices],
+            self.error[indices],
+            self.is_far[indices],
+            self.length[indices],
         )
 
 
@@ -81,7 +87,9 @@ class Grid:
         typical, longest = float(np.median(lengths)), float(lengths.max())
         reach = longest
         if longest > _FAR * typical:
-            reach = min(longest, max(_FAR * typical, float(np.quantile(lengths, _MOST))))
+            are_few = np.count_nonzero(lengths > _FAR * typical) <= _FEW * len(lengths)
+            most = 0.0 if are_few else float(np.quantile(lengths, _MOST))
+            reach = min(longest, max(_FAR * typical, most))
         d = sets[0].n_features
         step = max(reach / _longest_integer_row(d) * (1 + 1e-9), _SMALLEST_STEP)
         # Integers, pixels and the like lie on a grid already: then nothing is lost at all.
@@ -95,13 +103,13 @@ class Grid:
         """Write a whole set on the grid, a tile at a time."""
         n, d = len(rows), rows.n_features
         q, norm = np.empty((n, d), np.int16), np.empty(n, np.int64)
-        error, is_far = np.empty(n), np.empty(n, np.bool_)
+        error, is_far, length = np.empty(n), np.empty(n, np.bool_), np.empty(n)
         tile_rows = max(1, _VALUES_AT_ONCE // d)
         for start in range(0, n, tile_rows):
             part = slice(start, start + tile_rows)
             tile = np.ascontiguousarray(rows.tile(start, start + tile_rows))
-            self._place(tile, q[part], norm[part], error[part], is_far[part])
-        return GridRows(q, norm, error, is_far)
+            self._place(tile, q[part], norm[part], error[part], is_far[part], length[part])
+        return GridRows(q, norm, error, is_far, length)
 
     def place(self, rows: NDArray[Any]) -> GridRows:
         """Write the rows of an array on the grid."""

@@ -23,7 +23,7 @@ def row_lengths(rows, center):
 
 
 @njit(cache=True, nogil=True)
-def place_rows(rows, center, step, longest, is_exact_step, q, norm, error, is_far):
+def place_rows(rows, center, step, longest, is_exact_step, q, norm, error, is_far, lengths):
     """Write each row as c + s·q + e, and bound ‖e‖.
 
     Parameters
@@ -33,11 +33,11 @@ def place_rows(rows, center, step, longest, is_exact_step, q, norm, error, is_fa
     is_exact_step
         Whether c and s·q, and so their sums, are multiples of the step that float64 adds without
         rounding.
-    q, norm, error, is_far
+    q, norm, error, is_far, lengths
         Output: (n, d), and (n,) each; the error in steps, rounded up.
     """
     n, d = rows.shape
-    lengths = row_lengths(rows, center)
+    lengths[:] = row_lengths(rows, center)
     offsets = np.empty(d)
     for i in range(n):
         length = lengths[i] / step

@@ -1,8 +1,8 @@
 """Sums of log(distance / limit) on the CPU.
 
-Sums that are below the floor need no digits, and Q shows most of them to be. So a block of queries
-meets the references tile by tile, collects what may be within its largest open limit, and bounds
-the sum from above; what remains open at the end is measured.
+Sums that are below the floor need no digits, and codes show most of them to be. So a block of
+queries meets the references tile by tile, collects what may be within its largest open limit, and
+bounds the sum from above; what remains open at the end is measured.
 """
 
 from typing import Any, NamedTuple
@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from precall.engines.cpu.pairs import clip_limit, fast_squared, integer_limits
-from precall.engines.cpu.simd_tiles import lowest_bit
-from precall.engines.cpu.tiles import MIN_LIMIT, tile_hits
+from precall.engines.cpu.pairs import are_too_many, fast_squared
+from precall.engines.cpu.rulers import code_limits, largest_of
+from precall.engines.cpu.tiles import NONE, find_hits
 
 _CAPACITY = 4096
 
@@ -26,7 +26,7 @@ _LEAST_LIMIT = 1e-300  # so that a limit of 0 holds what is at distance 0 alone
 class _Found(NamedTuple):
     """What is known of a block of queries."""
 
-    distances: Any  # (n_block, width) int32: Q of what may be within the largest open limit
+    codes: Any  # (n_block, width) int32: of what may be within the largest open limit
     kept: Any  # (n_block, width) int32: index among the near references
     sizes: Any  # (n_block,)
     n_bounded: Any  # (n_block,) how many of them at_most knows
@@ -36,7 +36,10 @@ class _Found(NamedTuple):
 
 
 class _Limits(NamedTuple):
-    """Several limits, and d/limit in terms of Q: d/limit ≤ (√Q + ρ + ρ′)·scale + least."""
+    """Several limits, and d/limit in terms of codes: d/limit ≤ (root + ρ + ρ′)·scale + least.
+
+    The root is √Q on the grid, and that of the largest F with a direct code.
+    """
 
     limits: Any  # (n_limits,) ascending
     scales: Any
@@ -44,34 +47,37 @@ class _Limits(NamedTuple):
     tile: Any  # (n_limits + 1, n_padded) of each query's tiles; the last row lets nothing pass
     error: Any  # (n_queries,) ρ + largest ρ′
     negligible: float  # exp(floor)
+    is_direct: bool
 
 
 @njit(cache=True, nogil=True)
 def _in_steps(limits, floor, row_norm, bound):
-    """Express the limits in terms of Q."""
-    error = bound.row_error + bound.largest_col_error
-    tile = np.full((len(limits) + 1, len(row_norm)), MIN_LIMIT, dtype=np.int32)
+    """Express the limits in terms of codes."""
+    error, ruler = bound.row_error + bound.largest_col_error, bound.ruler
+    tile = np.full((len(limits) + 1, len(row_norm)), NONE, dtype=np.int32)
     scales, least = np.zeros(len(limits)), np.ones(len(limits))
     for t in range(len(limits)):
         if limits[t] > 0.0:
-            scales[t] = (1.0 + 4.0 * bound.relative + _ROOT_ERROR) * bound.step / limits[t]
-            least[t] = np.sqrt(bound.absolute) / limits[t]
+            scales[t] = (1.0 + 4.0 * ruler.relative + _ROOT_ERROR) * ruler.step / limits[t]
+            least[t] = np.sqrt(ruler.absolute) / limits[t]
         for i in range(len(error)):
-            outer = integer_limits(
-                limits[t] * limits[t], error[i], bound.step, bound.relative, bound.absolute
-            )[1]
-            tile[t, i] = clip_limit(np.int64(outer) - row_norm[i])
-    return _Limits(limits, scales, least, tile, error, np.exp(floor))
+            tile[t, i] = code_limits(limits[t] * limits[t], error[i], ruler)[1]
+    return _Limits(limits, scales, least, tile, error, np.exp(floor), ruler.is_direct)
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc"})
 def _product_at_most(found, s, start, limits, t, error):
     """Bound the product of d/limit over a list, from ``start`` on."""
-    distances, scale, least = found.distances, limits.scales[t], limits.least[t]
+    codes, scale, least = found.codes, limits.scales[t], limits.least[t]
     product = 1.0
     # unsigned, as an index that might be negative is not vectorised
+    if limits.is_direct:
+        for u in range(np.uint64(start), np.uint64(found.sizes[s])):
+            factor = np.sqrt(largest_of(codes[s, u])) * scale + least
+            product *= factor if factor < 1.0 else 1.0
+        return product
     for u in range(np.uint64(start), np.uint64(found.sizes[s])):
-        root = np.float64(np.sqrt(np.float32(distances[s, u])))
+        root = np.float64(np.sqrt(np.float32(codes[s, u])))
         factor = (root + error) * scale + least
         product *= factor if factor < 1.0 else 1.0
     return product
@@ -109,32 +115,24 @@ def _look(found, start, limits, row_limit, is_last, n_rows, open_rows):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sweep(tiles, never, first, limits, row_limit, found, open_rows, dots, masks):
+def _sweep(tiles, never, first, limits, row_limit, found, open_rows, hits):
     """Collect what may be within the limits of a block of queries that begins at ``first``."""
-    kernel, a, b, row_norm, col_norm = tiles
-    n_rows, n_cols, n_panels = a.shape[2], b.shape[2], b.shape[0]
-    distances, kept, sizes = found.distances, found.kept, found.sizes
-    last = min(first + len(open_rows), a.shape[0])
+    n_rows, n_panels = tiles.a.shape[2], tiles.b.shape[0]
+    codes, kept, sizes = found.codes, found.kept, found.sizes
+    last, start = min(first + len(open_rows), tiles.a.shape[0]), first * n_rows
     for a_panel in range(first, last):
         open_rows[a_panel - first] = min(n_rows, len(limits.error) - a_panel * n_rows)
     for b_panel in range(n_panels):
         for a_panel in range(first, last):
-            if open_rows[a_panel - first] == 0 or not tile_hits(
-                kernel, a, a_panel, b, b_panel, row_limit, row_norm, col_norm, never, dots, masks
-            ):
+            if open_rows[a_panel - first] == 0:
                 continue
-            for r in range(n_rows):
-                mask, i, s = masks[r], a_panel * n_rows + r, (a_panel - first) * n_rows + r
-                while mask:
-                    c = lowest_bit(mask)
-                    mask &= np.uint32(mask - np.uint32(1))
-                    j = b_panel * n_cols + c
-                    distances[s, sizes[s]] = np.int32(row_norm[i] + col_norm[j] - 2 * dots[r, c])
-                    kept[s, sizes[s]] = j
-                    sizes[s] += 1
+            for t in range(find_hits(tiles, a_panel, b_panel, row_limit, never, hits)):
+                s = hits.rows[t] - start
+                codes[s, sizes[s]], kept[s, sizes[s]] = hits.codes[t], hits.cols[t]
+                sizes[s] += 1
         is_last = b_panel == n_panels - 1
         if (is_last or (b_panel + 1) % _PANELS_BETWEEN == 0) and not _look(
-            found, first * n_rows, limits, row_limit, is_last, n_rows, open_rows
+            found, start, limits, row_limit, is_last, n_rows, open_rows
         ):
             break
 
@@ -177,35 +175,46 @@ def _measure(query, references, listed, n_listed, inverses, n_open, floor, dista
 
 @njit(cache=True, nogil=True)
 def _finish(found, start, queries, references, limits, floor, sums):
-    """Measure what may be above the floor."""
+    """Measure what may be above the floor; returns how many pairs that were."""
     inverses = 1.0 / np.maximum(limits.limits, _LEAST_LIMIT)
     distances, total = np.empty(_AT_ONCE), np.empty(len(sums))
     query = np.empty(queries.base.shape[1])
+    n_measured = 0
     for i in range(start, min(start + len(found.sizes), len(queries.rows))):
         s = i - start
         if found.n_open[s] == 0:
             continue
         query[:] = queries.base[queries.rows[i]]
         n_listed = found.sizes[s] if found.is_complete[s] else -1
+        n_measured += len(references.near) if n_listed < 0 else n_listed
         n_open = _measure(
             query, references, found.kept[s], n_listed, inverses, found.n_open[s], floor,
             distances, total,
         )  # fmt: skip
         sums[:n_open, i] = total[:n_open]
+    return n_measured
 
 
 @njit(cache=True, nogil=True)
-def sum_logs(tiles, bound, never, queries, references, limits, floor, sums):
+def sum_logs(tiles, bound, queries, references, never, limits, floor, hits, sums):
     """Σ log(distance / limit) over the references within each of several limits.
 
     Parameters
     ----------
+    never
+        Limits of references that nothing satisfies.
     limits
         (n_limits,) ascending.
     floor
         Sums below it are given as it.
+    hits
+        To work in.
     sums
         Output, (n_limits, n_queries).
+
+    Returns
+    -------
+    Whether it was done; if not, too many pairs on the grid were in doubt.
     """
     a, row_norm = tiles.a, tiles.row_norm
     n_rows, n_cols = a.shape[2], tiles.b.shape[2]
@@ -218,11 +227,15 @@ def sum_logs(tiles, bound, never, queries, references, limits, floor, sums):
         np.empty((n, width), np.int32), np.empty((n, width), np.int32), np.empty(n, np.int64),
         np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64), np.empty(n, np.bool_),
     )  # fmt: skip
-    dots = np.empty((n_rows, n_cols), dtype=np.int32)
-    masks, open_rows = np.empty(n_rows, dtype=np.uint32), np.empty(n_panels, np.int64)
+    open_rows = np.empty(n_panels, np.int64)
     sums[:] = floor
+    n_measured = 0
     for first in range(0, a.shape[0], n_panels):
         found.sizes[:] = found.n_bounded[:] = 0
         found.n_open[:], found.at_most[:], found.is_complete[:] = len(limits), 1.0, True
-        _sweep(tiles, never, first, in_steps, row_limit, found, open_rows, dots, masks)
-        _finish(found, first * n_rows, queries, references, in_steps, floor, sums)
+        _sweep(tiles, never, first, in_steps, row_limit, found, open_rows, hits)
+        n_measured += _finish(found, first * n_rows, queries, references, in_steps, floor, sums)
+        n_pairs = (first + n_panels) * n_rows * len(references.near)
+        if not bound.ruler.is_direct and are_too_many(n_measured, n_pairs):
+            return False
+    return True

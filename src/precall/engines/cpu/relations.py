@@ -11,21 +11,22 @@ from numba import njit
 from precall.engines.answers import Met
 from precall.engines.cpu.counts import limits_of_balls, settle
 from precall.engines.cpu.pairs import (
-    LARGEST_Q,
+    are_too_many,
     canonical_squared,
-    clip_limit,
-    integer_limits,
-    is_within,
+    fast_squared,
+    is_within_by,
 )
-from precall.engines.cpu.simd_tiles import lowest_bit
-from precall.engines.cpu.tiles import tile_hits
+from precall.engines.cpu.rulers import code_limits, least_distance
+from precall.engines.cpu.tiles import ALL, find_hits
+
+_MEETING = 4  # pairs in doubt that take as long as one that is measured canonically
 
 
 class Ratios(NamedTuple):
     """What references measure queries by."""
 
     weights: Any  # (n_ratios, n_queries); negative where one is left out
-    largest: Any  # (n_ratios,) of all queries, of other chunks too
+    largest: Any  # (n_ratios,) of these queries
     offset: float  # added to squared distances
 
 
@@ -38,13 +39,13 @@ class Side(NamedTuple):
     squared: Any
     is_held: Any
     ratio: Any
-    nearest_limits: Any  # (n,) largest Q of a pair that may be as near; -1 if nobody wants to know
-    limits: Any  # (n,) largest Q of a pair that may be as good in any way
+    nearest_limits: Any  # (n,) largest code of a pair that may be as near; -1 if nobody asks
+    limits: Any  # (n,) largest code of a pair that may be as good in any way
 
     @classmethod
     def of(cls, seen: Met, *, wants_best: bool) -> Self:
         """Begin to count, with the best that was seen before."""
-        limits = np.full((2, len(seen.squared)), LARGEST_Q if wants_best else -1, np.int64)
+        limits = np.full((2, len(seen.squared)), ALL if wants_best else -1, np.int64)
         counts = np.zeros_like(seen.in_own), np.zeros_like(seen.in_others)
         best = seen.nearest.copy(), seen.squared.copy(), seen.is_held.copy(), seen.ratio.copy()
         return cls(*counts, *best, *limits)
@@ -56,15 +57,16 @@ class Side(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _narrow(best, i, largest, error, bound):
-    """Find the largest Q of a pair that may be as near, or have as large a ratio, as the best."""
-    limit = integer_limits(best.squared[i], error, bound.step, bound.relative, bound.absolute)[1]
+    """Find the largest code of a pair that may be as near as the best, or have as large a ratio."""
+    limit = code_limits(best.squared[i], error, bound.ruler)[1]
     best.nearest_limits[i] = limit
     for ball in range(best.ratio.shape[1]):
         threshold = np.inf
-        if best.ratio[i, ball] > 0.0:
+        if largest[ball] <= 0.0:  # then at most copies have a ratio
+            threshold = largest[ball]
+        elif best.ratio[i, ball] > 0.0:
             threshold = largest[ball] / best.ratio[i, ball] * (1.0 + 1e-12)
-        widest = integer_limits(threshold, error, bound.step, bound.relative, bound.absolute)[1]
-        limit = max(limit, widest)
+        limit = max(limit, code_limits(threshold, error, bound.ruler)[1])
     best.limits[i] = limit
 
 
@@ -77,11 +79,16 @@ def _narrow_again(of_near, largest, bound):
 
 
 @njit(cache=True, nogil=True)
-def _may_be_larger(distance, weights, i, ratio, j, error, step):
-    """Whether reference ``j`` may have a larger ratio by query ``i`` than by any other so far."""
-    least = max(np.sqrt(np.float64(distance)) - error, 0.0) * step * (1.0 - 1e-12)
-    for r in range(ratio.shape[1]):  # noqa: SIM110 - compiled
-        if weights[r, i] >= ratio[j, r] * (least * least):
+def _may_be_larger(least_squared, weights, i, ratio, j):
+    """Whether reference ``j`` may have a larger ratio by query ``i`` than by any other so far.
+
+    Their squared distance is at least ``least_squared``.
+    """
+    for r in range(ratio.shape[1]):
+        weight = weights[r, i]
+        if weight > 0.0 and weight >= ratio[j, r] * least_squared:
+            return True
+        if weight == 0.0 and least_squared <= 0.0 and ratio[j, r] < 1.0:
             return True
     return False
 
@@ -116,7 +123,13 @@ def _compare(best, i, squared, stored, thresholds, j, ratios):
 def _meet(queries, i, references, j, thresholds, ratios, bound, of_query, of_near):
     """Measure a pair that may be the best of either, and narrow down what could be better."""
     query, reference = queries.rows[i], references.near[j]
-    squared = canonical_squared(queries.base[query], references.base[reference])
+    x, y, ruler = queries.base[query], references.base[reference], bound.ruler
+    fast = fast_squared(x, y)
+    least = fast * (1.0 - 2.0 * ruler.relative) - 2.0 * ruler.absolute
+    is_near = least <= of_query.squared[i] or least <= of_near.squared[j]
+    if not is_near and not _may_be_larger(least, ratios.weights, i, of_near.ratio, j):
+        return
+    squared = canonical_squared(x, y)
     if _compare(of_query, i, squared, reference, thresholds.of_near, j, ratios):
         error = bound.row_error[i] + bound.largest_col_error
         _narrow(of_query, i, ratios.largest, error, bound)
@@ -127,20 +140,28 @@ def _meet(queries, i, references, j, thresholds, ratios, bound, of_query, of_nea
 
 @njit(cache=True, nogil=True)
 def _relate_far(queries, references, thresholds, ratios, bound, of_query, of_far):
-    """Relate the queries to the references that are not on the grid."""
+    """Relate the queries to the references that are not in tiles."""
+    ruler = bound.ruler
     for i in range(len(queries.rows)):
         query = queries.base[queries.rows[i]]
         for t in range(len(references.far)):
             reference = references.base[references.far[t]]
+            fast = fast_squared(query, reference)
             for ball in range(len(thresholds.of_query)):
-                inside = is_within(query, reference, thresholds.of_query[ball, i], bound)
+                threshold = thresholds.of_query[ball, i]
+                inside = is_within_by(fast, query, reference, threshold, ruler)
                 of_query.in_own[i, ball] += inside
                 of_far.in_others[t, ball] += inside
             for ball in range(len(thresholds.of_far)):
-                inside = is_within(query, reference, thresholds.of_far[ball, t], bound)
+                threshold = thresholds.of_far[ball, t]
+                inside = is_within_by(fast, query, reference, threshold, ruler)
                 of_query.in_others[i, ball] += inside
                 of_far.in_own[t, ball] += inside
-            if of_far.limits[t] >= 0:
+            if of_far.limits[t] < 0:
+                continue
+            least = fast * (1.0 - 2.0 * ruler.relative) - 2.0 * ruler.absolute
+            is_near = least <= of_query.squared[i] or least <= of_far.squared[t]
+            if is_near or _may_be_larger(least, ratios.weights, i, of_far.ratio, t):
                 squared = canonical_squared(query, reference)
                 far, row = references.far[t], queries.rows[i]
                 _compare(of_query, i, squared, far, thresholds.of_far, t, ratios)
@@ -148,77 +169,82 @@ def _relate_far(queries, references, thresholds, ratios, bound, of_query, of_far
 
 
 @njit(cache=True, nogil=True)
-def _tile_limits(ball_limits, best, norms):
+def _count_pair(code, i, j, limits, thresholds, queries, references, ruler, of_query, of_near):
+    """Count a hit in the balls of both; returns how many of them its code leaves open."""
+    n_in_doubt = 0
+    for ball in range(len(thresholds.of_query)):
+        inside = code <= limits.row_inner[i, ball]
+        if not inside and code <= limits.row_outer[i, ball]:
+            inside = settle(queries, i, references, j, thresholds.of_query[ball, i], ruler)
+            n_in_doubt += 1
+        of_query.in_own[i, ball] += inside
+        of_near.in_others[j, ball] += inside
+    for ball in range(len(thresholds.of_near)):
+        inside = code <= limits.col_inner[j, ball]
+        if not inside and code <= limits.col_outer[j, ball]:
+            inside = settle(queries, i, references, j, thresholds.of_near[ball, j], ruler)
+            n_in_doubt += 1
+        of_query.in_others[i, ball] += inside
+        of_near.in_own[j, ball] += inside
+    return n_in_doubt
+
+
+@njit(cache=True, nogil=True)
+def _may_be_best(code, i, j, of_query, of_near, ratios, bound):
+    """Whether a pair may be the best that either of them met so far."""
+    if code <= of_query.limits[i] or code <= of_near.nearest_limits[j]:
+        return True
+    if code > of_near.limits[j]:
+        return False
+    least = least_distance(code, bound.row_error[i] + bound.col_error[j], bound.ruler)
+    return _may_be_larger(least * least, ratios.weights, i, of_near.ratio, j)
+
+
+@njit(cache=True, nogil=True)
+def _tile_limits(ball_limits, best):
     """Limits of tiles that let pass what may be in a ball, and what may be the best."""
     limits = ball_limits.copy()
     for i in range(len(best.limits)):
-        limits[i] = max(limits[i], clip_limit(best.limits[i] - norms[i]))
+        limits[i] = max(limits[i], best.limits[i])
     return limits
 
 
 @njit(cache=True, nogil=True)
-def relate(tiles, bound, queries, references, thresholds, ratios, of_query, of_near, of_far):
+def relate(tiles, bound, queries, references, thresholds, ratios, hits, of_query, of_near, of_far):
     """Count who is in whose ball, and find for each side who is nearest, and the largest ratios.
 
     Parameters
     ----------
     thresholds
         The balls of queries and of references.
+    hits
+        To work in.
     of_query, of_near, of_far
         Output: of each :class:`Side`; counts are added to and the best is improved.
+
+    Returns
+    -------
+    Whether it was done; if not, too many pairs on the grid were in doubt.
     """
-    kernel, a, b, row_norm, col_norm = tiles
-    n_rows, n_cols = a.shape[2], b.shape[2]
     _narrow_again(of_near, ratios.largest, bound)
-    limits = limits_of_balls(tiles, thresholds, bound)
-    row_inner, row_outer, col_inner, col_outer, row_ball, col_ball = limits
-    n_query_balls, n_near_balls = len(thresholds.of_query), len(thresholds.of_near)
-    query_own, query_others = of_query.in_own, of_query.in_others
-    near_own, near_others = of_near.in_own, of_near.in_others
-    row_best, col_best = of_query.limits, of_near.limits
-    row_error, col_error = bound.row_error, bound.col_error
-    row_tile = _tile_limits(row_ball, of_query, row_norm)
-    col_tile = _tile_limits(col_ball, of_near, col_norm)
-    dots = np.empty((n_rows, n_cols), dtype=np.int32)
-    masks = np.empty(n_rows, dtype=np.uint32)
-    for b_panel in range(b.shape[0]):
-        for a_panel in range(a.shape[0]):
-            if not tile_hits(
-                kernel, a, a_panel, b, b_panel, row_tile, row_norm, col_norm, col_tile, dots, masks
-            ):
-                continue
-            for r in range(n_rows):
-                mask = masks[r]
-                i = a_panel * n_rows + r
-                while mask:
-                    c = lowest_bit(mask)
-                    mask &= np.uint32(mask - np.uint32(1))
-                    j = b_panel * n_cols + c
-                    distance = np.int32(row_norm[i] + col_norm[j] - 2 * dots[r, c])
-                    for ball in range(n_query_balls):
-                        inside = distance <= row_inner[i, ball]
-                        if not inside and distance <= row_outer[i, ball]:
-                            threshold = thresholds.of_query[ball, i]
-                            inside = settle(queries, i, references, j, threshold, bound)
-                        query_own[i, ball] += inside
-                        near_others[j, ball] += inside
-                    for ball in range(n_near_balls):
-                        inside = distance <= col_inner[j, ball]
-                        if not inside and distance <= col_outer[j, ball]:
-                            threshold = thresholds.of_near[ball, j]
-                            inside = settle(queries, i, references, j, threshold, bound)
-                        query_others[i, ball] += inside
-                        near_own[j, ball] += inside
-                    is_near = distance <= row_best[i] or distance <= of_near.nearest_limits[j]
-                    if not is_near and (
-                        distance > col_best[j]
-                        or not _may_be_larger(
-                            distance, ratios.weights, i, of_near.ratio, j,
-                            row_error[i] + col_error[j], bound.step,
-                        )
-                    ):  # fmt: skip
-                        continue
+    limits, ruler = limits_of_balls(tiles, thresholds, bound), bound.ruler
+    row_ball, col_ball = limits.row_tile, limits.col_tile
+    row_tile, col_tile = _tile_limits(row_ball, of_query), _tile_limits(col_ball, of_near)
+    n_in_doubt = 0
+    for b_panel in range(tiles.b.shape[0]):
+        for a_panel in range(tiles.a.shape[0]):
+            for t in range(find_hits(tiles, a_panel, b_panel, row_tile, col_tile, hits)):
+                i, j, code = hits.rows[t], hits.cols[t], hits.codes[t]
+                n_in_doubt += _count_pair(
+                    code, i, j, limits, thresholds, queries, references, ruler, of_query, of_near
+                )
+                if _may_be_best(code, i, j, of_query, of_near, ratios, bound):
                     _meet(queries, i, references, j, thresholds, ratios, bound, of_query, of_near)
-                    row_tile[i] = max(row_ball[i], clip_limit(row_best[i] - row_norm[i]))
-                    col_tile[j] = max(col_ball[j], clip_limit(col_best[j] - col_norm[j]))
+                    row_tile[i] = max(row_ball[i], of_query.limits[i])
+                    col_tile[j] = max(col_ball[j], of_near.limits[j])
+                    n_in_doubt += _MEETING
+        n_pairs = len(queries.rows) * (b_panel + 1) * tiles.b.shape[2]
+        if not ruler.is_direct and are_too_many(n_in_doubt, n_pairs):
+            return False
     _relate_far(queries, references, thresholds, ratios, bound, of_query, of_far)
+    return True

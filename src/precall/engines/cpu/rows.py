@@ -1,4 +1,4 @@
-"""Rows as the kernels want them: on the grid, packed, and with what their balls are."""
+"""Rows as the kernels want them: packed for tiles, and with what their balls are."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -10,7 +10,7 @@ from precall.engines.cpu.counts import Thresholds
 from precall.engines.cpu.grid import GridRows
 from precall.engines.cpu.kernel_choice import Kernel
 from precall.engines.cpu.pairs import Queries, References
-from precall.engines.cpu.tiles import MIN_LIMIT, PAD_NORM, pack, pad
+from precall.engines.cpu.tiles import NONE, pack_direct, pack_grid, pad
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -31,40 +31,50 @@ class PackedRows:
     base: NDArray[Any]  # (n_stored, d), read-only
     rows: Places  # (n,) where each is stored
     panels: NDArray[np.int16]
-    norm: NDArray[np.int32]  # (n_padded,) ‖q‖²
-    error: Floats  # (n,) ρ in steps
+    norm: NDArray[np.int32]  # (n_padded,) ‖q‖²; 0 in direct tiles
+    error: Floats  # (n,) ρ in steps; 0 in direct tiles
+    lengths: Floats  # (n,)
+    is_direct: bool
 
     @classmethod
-    def of(cls, placed_set: PlacedSet, rows: Places, height: int) -> Self:
+    def of(cls, placed_set: PlacedSet, rows: Places, height: int, *, is_direct: bool) -> Self:
         """Pack the rows that are stored in these places."""
-        placed = placed_set.placed.select(rows)
-        norm = pad(placed.norm, height, PAD_NORM)
-        return cls(placed_set.base, rows, pack(placed.q, height), norm, placed.error)
+        base, placed = placed_set.base, placed_set.placed.select(rows)
+        if is_direct:
+            panels, zeros = pack_direct(base, rows, height), np.zeros(len(rows))
+            return cls(base, rows, panels, pad(zeros, height, 0), zeros, placed.length, True)
+        panels, norm = pack_grid(placed.q, height), pad(placed.norm, height, 0)
+        return cls(base, rows, panels, norm, placed.error, placed.length, False)
 
     @property
     def queries(self) -> Queries:
         """As the kernels want them."""
-        return Queries(self.base, self.rows)
+        return Queries(self.base, self.rows, self.lengths)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackedReferences:
-    """References of one question: most on the grid, a few too far out for it."""
+    """References of one question: in tiles, but for a few that are too far out for a grid."""
 
     packed: PackedRows
     places: Places  # (n_near,) of the packed ones among the references
-    far_places: Places  # (n_far,)
+    far_places: Places  # (n_far,), nearest to the centre first; none in direct tiles
     far_rows: Places  # (n_far,) as stored
+    far_lengths: Floats  # (n_far,)
     never: NDArray[np.int32]  # (n_padded,) limits that no pair meets
 
     @classmethod
-    def of(cls, placed_set: PlacedSet, stored: Places, kernel: Kernel) -> Self:
-        """Pack all rows that are on the grid, in random order: ``collect_nearest`` wants none."""
-        is_far = placed_set.placed.is_far[stored]
+    def of(cls, placed_set: PlacedSet, stored: Places, kernel: Kernel, *, is_direct: bool) -> Self:
+        """Pack all rows, or those on the grid, in random order: ``collect_nearest`` wants none."""
+        placed = placed_set.placed
+        is_far = placed.is_far[stored] & (not is_direct)
         near, far = np.flatnonzero(~is_far), np.flatnonzero(is_far)
         near = np.random.default_rng(0).permutation(near)
-        packed = PackedRows.of(placed_set, stored[near], kernel.cols)
-        return cls(packed, near, far, stored[far], np.full_like(packed.norm, MIN_LIMIT))
+        far = far[np.argsort(placed.length[stored[far]], kind="stable")]
+        height = kernel.shape(is_direct=is_direct).cols
+        packed = PackedRows.of(placed_set, stored[near], height, is_direct=is_direct)
+        far_rows, never = stored[far], np.full_like(packed.norm, NONE)
+        return cls(packed, near, far, far_rows, placed.length[far_rows], never)
 
     def __len__(self) -> int:
         return len(self.places) + len(self.far_places)
@@ -77,7 +87,7 @@ class PackedReferences:
     @property
     def references(self) -> References:
         """As the kernels want them."""
-        return References(self.packed.base, self.packed.rows, self.far_rows)
+        return References(self.packed.base, self.packed.rows, self.far_rows, self.far_lengths)
 
     def thresholds(self, of_queries: Floats, of_references: Floats) -> Thresholds:
         """Arrange the balls of queries (n_balls, n_queries) and those of all references."""

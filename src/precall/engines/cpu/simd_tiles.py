@@ -5,206 +5,232 @@ apart (noinline) so that nothing of the caller competes for its registers. What 
 same in plain loops, is in ``tiles``.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from precall.engines.cpu.kernel_choice import KERNELS, Kernel, is_supported
+from precall.engines.cpu.kernel_choice import KERNELS, Kernel, TileShape, is_supported
 
 _I1, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (1, 16, 32, 64))
+_F64 = ir.DoubleType()
+
+Tile = dict[tuple[int, int], ir.Value]  # (row, part) -> vector, held in a register
 
 
-class _Simd(NamedTuple):
-    """What differs between the SIMD kernels."""
+class _TileEmitter(ABC):
+    """Emits ``int32 name(a, b, n_steps, row_limit, row_norm, col_norm, col_limit, codes, masks)``.
 
-    kernel: Kernel
-    lanes: int  # int32 lanes of a vector register
-    multiply_add: Callable[[ir.IRBuilder, ir.Value, ir.Value, ir.Value], ir.Value]
-    bits: Callable[[ir.IRBuilder, ir.Value], ir.Value]
-
-
-def _avx512_multiply_add(b: ir.IRBuilder, acc: ir.Value, x: ir.Value, y: ir.Value) -> ir.Value:
-    """``acc + x.even * y.even + x.odd * y.odd`` for 16 int32 lanes, in one instruction."""
-    v16i32, v32i16 = ir.VectorType(_I32, 16), ir.VectorType(_I16, 32)
-    name = "llvm.x86.avx512.vpdpwssd.512"
-    dot = b.module.declare_intrinsic(name, fnty=ir.FunctionType(v16i32, [v16i32, v32i16, v32i16]))
-    return b.call(dot, [acc, b.bitcast(x, v32i16), b.bitcast(y, v32i16)])
-
-
-def _avx2_multiply_add(b: ir.IRBuilder, acc: ir.Value, x: ir.Value, y: ir.Value) -> ir.Value:
-    """The same for 8 int32 lanes, in two instructions."""
-    v8i32, v16i16 = ir.VectorType(_I32, 8), ir.VectorType(_I16, 16)
-    name = "llvm.x86.avx2.pmadd.wd"
-    madd = b.module.declare_intrinsic(name, fnty=ir.FunctionType(v8i32, [v16i16, v16i16]))
-    return b.add(acc, b.call(madd, [b.bitcast(x, v16i16), b.bitcast(y, v16i16)]))
-
-
-def _avx512_bits(b: ir.IRBuilder, hits: ir.Value) -> ir.Value:
-    """16 flags as the low bits of an int32 (a comparison writes a mask register anyway)."""
-    return b.zext(b.bitcast(hits, ir.IntType(16)), _I32)
-
-
-def _avx2_bits(b: ir.IRBuilder, hits: ir.Value) -> ir.Value:
-    """8 flags as the low bits of an int32.
-
-    A bitcast as above would do, but LLVM merges those of a row into a longer sequence of packs.
-    """
-    v8f32 = ir.VectorType(ir.FloatType(), 8)
-    name = "llvm.x86.avx.movmsk.ps.256"
-    signs = b.module.declare_intrinsic(name, fnty=ir.FunctionType(_I32, [v8f32]))
-    return b.call(signs, [b.bitcast(b.sext(hits, ir.VectorType(_I32, 8)), v8f32)])
-
-
-Tile = dict[tuple[int, int], ir.Value]  # (row, half) -> vector of int32, held in a register
-
-
-class _TileEmitter:
-    """Emits ``int32 name(a, b, n_pairs, row_limit, row_norm, col_norm, col_limit, dots, masks)``.
-
-    Register tile: ``kernel.rows`` x ``halves`` vectors of ``lanes`` int32.
+    Register tile: ``shape.rows`` x ``parts`` vectors of ``lanes`` sums.
     """
 
-    def __init__(self, module: ir.Module, name: str, simd: _Simd) -> None:
-        self.simd, self.kernel, self.lanes = simd, simd.kernel, simd.lanes
-        self.vector = ir.VectorType(_I32, simd.lanes)
-        self.halves = range(simd.kernel.cols // simd.lanes)
-        self.rows = range(simd.kernel.rows)
+    element: ClassVar[ir.Type]  # what a step takes of each row
+    summed: ClassVar[ir.Type]
+
+    def __init__(self, module: ir.Module, kernel: Kernel, shape: TileShape, lanes: int) -> None:
+        self.shape, self.lanes = shape, lanes
+        self.vector = ir.VectorType(self.summed, lanes)
+        self.int32s = ir.VectorType(_I32, lanes)
+        self.parts, self.rows = range(shape.cols // lanes), range(shape.rows)
         pointer = _I32.as_pointer()
         signature = ir.FunctionType(_I32, [pointer, pointer, _I64] + [pointer] * 6)
-        self.function = ir.Function(module, signature, name)
+        self.function = ir.Function(module, signature, _name(shape))
         self.function.linkage = "internal"
         # String attributes are not in llvmlite's list of known ones, hence set.add. With these the
         # code compiles even if Numba was told to target a lesser CPU (NUMBA_CPU_NAME=generic), and
         # the AVX2 kernel is not rewritten with AVX-512 instructions where they exist.
-        features = ",".join("+" + feature for feature in self.kernel.needs)
-        target = f'"target-cpu"="{self.kernel.cpu}"', f'"target-features"="{features}"'
+        features = ",".join("+" + feature for feature in kernel.needs)
+        target = f'"target-cpu"="{kernel.cpu}"', f'"target-features"="{features}"'
         for attribute in ("noinline", "nounwind", *target):
             set.add(self.function.attributes, attribute)
 
+    @abstractmethod
+    def add(self, b: ir.IRBuilder, acc: ir.Value, x: ir.Value, y: ir.Value) -> ir.Value:
+        """Add to sums what one step of columns x and a row y is worth."""
+
+    @abstractmethod
+    def codes(self, b: ir.IRBuilder, sums: ir.Value, norms: ir.Value) -> ir.Value:
+        """Turn sums into the int32 codes of squared distances; ``norms`` are those of pairs."""
+
     def emit(self) -> ir.Function:
-        """Multiply, test, and write the products down if any was a hit."""
-        a, b, n_pairs, row_limit, row_norm, col_norm, col_limit, dots, masks = self.function.args
+        """Sum, test, and write the codes down if any was a hit."""
+        a, b, n_steps, row_limit, row_norm, col_norm, col_limit, out, masks = self.function.args
         labels = ("entry", "loop", "test", "keep", "done")
         entry, loop, test, keep, done = map(self.function.append_basic_block, labels)
         ir.IRBuilder(entry).branch(loop)
-        sums = self._multiply(entry, loop, test, a, b, n_pairs)
+        sums = self._sum(entry, loop, test, a, b, n_steps)
 
         check = ir.IRBuilder(test)
-        any_hit = self._test(check, sums, row_limit, row_norm, col_norm, col_limit, masks)
+        codes = self._codes(check, sums, row_norm, col_norm)
+        any_hit = self._test(check, codes, row_limit, col_limit, masks)
         check.cbranch(check.icmp_unsigned("!=", any_hit, ir.Constant(_I32, 0)), keep, done)
 
         write = ir.IRBuilder(keep)
-        for (row, half), value in sums.items():
-            self._store(write, value, dots, row * self.kernel.cols + half * self.lanes)
+        for (row, part), value in codes.items():
+            at = self._address(write, out, row * self.shape.cols + part * self.lanes)
+            write.store(value, write.bitcast(at, self.int32s.as_pointer()), align=4)
         write.branch(done)
         ir.IRBuilder(done).ret(any_hit)
         return self.function
 
-    def _multiply(
+    def _sum(
         self,
         entry: ir.Block,
         loop: ir.Block,
         after: ir.Block,
         a: ir.Value,
         b: ir.Value,
-        n_pairs: ir.Value,
+        n_steps: ir.Value,
     ) -> Tile:
-        """One step per pair of features; all accumulators are loop-carried phi nodes: registers."""
+        """Take all steps; all accumulators are loop-carried phi nodes: registers."""
         step = ir.IRBuilder(loop)
-        pair = step.phi(_I64)
+        at = step.phi(_I64)
         accumulators = {
-            (row, half): step.phi(self.vector) for row in self.rows for half in self.halves
+            (row, part): step.phi(self.vector) for row in self.rows for part in self.parts
         }
-        a_step = step.gep(a, [step.mul(pair, ir.Constant(_I64, self.kernel.rows))])
-        b_step = step.gep(b, [step.mul(pair, ir.Constant(_I64, self.kernel.cols))])
-        columns = [self._load(step, b_step, half) for half in self.halves]
+        a, b = (step.bitcast(side, self.element.as_pointer()) for side in (a, b))
+        a_step = step.gep(a, [step.mul(at, ir.Constant(_I64, self.shape.rows))])
+        b_step = step.gep(b, [step.mul(at, ir.Constant(_I64, self.shape.cols))])
+        columns = [self._load(step, b_step, part) for part in self.parts]
         sums = {}
         for row in self.rows:
-            row_pair = self._broadcast(step, a_step, row)
-            for half in self.halves:
-                accumulator = accumulators[row, half]
-                sums[row, half] = self.simd.multiply_add(step, accumulator, columns[half], row_pair)
-        next_pair = step.add(pair, ir.Constant(_I64, 1))
-        pair.add_incoming(ir.Constant(_I64, 0), entry)
-        pair.add_incoming(next_pair, loop)
-        for at, accumulator in accumulators.items():
+            of_row = self._broadcast(step, a_step, row)
+            for part in self.parts:
+                sums[row, part] = self.add(step, accumulators[row, part], columns[part], of_row)
+        next_step = step.add(at, ir.Constant(_I64, 1))
+        at.add_incoming(ir.Constant(_I64, 0), entry)
+        at.add_incoming(next_step, loop)
+        for key, accumulator in accumulators.items():
             accumulator.add_incoming(ir.Constant(self.vector, None), entry)
-            accumulator.add_incoming(sums[at], loop)
-        step.cbranch(step.icmp_signed("<", next_pair, n_pairs), loop, after)
+            accumulator.add_incoming(sums[key], loop)
+        step.cbranch(step.icmp_signed("<", next_step, n_steps), loop, after)
         return sums
+
+    def _codes(self, b: ir.IRBuilder, sums: Tile, row_norm: ir.Value, col_norm: ir.Value) -> Tile:
+        col_norms = [self._load(b, col_norm, part) for part in self.parts]
+        codes = {}
+        for row in self.rows:
+            norm = self._broadcast(b, row_norm, row)
+            for part in self.parts:
+                norms = b.add(norm, col_norms[part])
+                codes[row, part] = self.codes(b, sums[row, part], norms)
+        return codes
 
     def _test(
         self,
         check: ir.IRBuilder,
-        sums: Tile,
+        codes: Tile,
         row_limit: ir.Value,
-        row_norm: ir.Value,
-        col_norm: ir.Value,
         col_limit: ir.Value,
         masks: ir.Value,
     ) -> ir.Value:
-        """Write the hits of each row as bits, and return all of them together.
-
-        2 dot > min(col_norm - 1 - row_limit, row_norm - (col_limit + 1)) is the definition with u
-        negated, and with ">" because AVX2 has no ">=".
-        """
-        one = ir.Constant(self.vector, [1] * self.lanes)
-        col_norms = [check.sub(self._load(check, col_norm, half), one) for half in self.halves]
-        col_limits = [check.add(self._load(check, col_limit, half), one) for half in self.halves]
+        """Write the hits of each row as bits, and return all of them together."""
+        col_limits = [self._load(check, col_limit, part) for part in self.parts]
         any_hit: ir.Value = ir.Constant(_I32, 0)
         for row in self.rows:
             limit = self._broadcast(check, row_limit, row)
-            norm = self._broadcast(check, row_norm, row)
             mask: ir.Value = ir.Constant(_I32, 0)
-            for half in self.halves:
-                by_row = check.sub(col_norms[half], limit)
-                by_col = check.sub(norm, col_limits[half])
-                # select(x < y) is folded into one "minimum" instruction
-                bound = check.select(check.icmp_signed("<", by_row, by_col), by_row, by_col)
-                doubled = check.add(sums[row, half], sums[row, half])
-                bits = self.simd.bits(check, check.icmp_signed(">", doubled, bound))
-                mask = check.or_(mask, check.shl(bits, ir.Constant(_I32, half * self.lanes)))
+            for part in self.parts:
+                # select(x > y) is folded into one "maximum" instruction
+                is_wider = check.icmp_signed(">", limit, col_limits[part])
+                loosest = check.select(is_wider, limit, col_limits[part])
+                beyond = check.icmp_signed(">", codes[row, part], loosest)  # AVX2 has no "<="
+                hits = check.not_(self._bits(check, beyond))
+                hits = check.and_(hits, ir.Constant(_I32, 2**self.lanes - 1))
+                mask = check.or_(mask, check.shl(hits, ir.Constant(_I32, part * self.lanes)))
             check.store(mask, self._address(check, masks, row))
             any_hit = check.or_(any_hit, mask)
         return any_hit
 
+    def _bits(self, b: ir.IRBuilder, flags: ir.Value) -> ir.Value:
+        """Flags as the low bits of an int32.
+
+        With AVX2 a bitcast would do, but LLVM merges those of a row into a longer sequence of
+        packs.
+        """
+        if self.lanes != 8 or self.summed is not _I32:
+            return b.zext(b.bitcast(flags, ir.IntType(self.lanes)), _I32)
+        v8f32 = ir.VectorType(ir.FloatType(), 8)
+        name = "llvm.x86.avx.movmsk.ps.256"
+        signs = b.module.declare_intrinsic(name, fnty=ir.FunctionType(_I32, [v8f32]))
+        return b.call(signs, [b.bitcast(b.sext(flags, self.int32s), v8f32)])
+
     def _address(self, builder: ir.IRBuilder, base: ir.Value, offset: int) -> ir.Value:
         return builder.gep(base, [ir.Constant(_I64, offset)])
 
-    def _load(self, builder: ir.IRBuilder, base: ir.Value, half: int) -> ir.Value:
-        at = self._address(builder, base, half * self.lanes)
-        return builder.load(builder.bitcast(at, self.vector.as_pointer()), align=4)
-
-    def _store(self, builder: ir.IRBuilder, value: ir.Value, base: ir.Value, offset: int) -> None:
-        at = self._address(builder, base, offset)
-        builder.store(value, builder.bitcast(at, self.vector.as_pointer()), align=4)
+    def _load(self, builder: ir.IRBuilder, base: ir.Value, part: int) -> ir.Value:
+        """A vector of what ``base`` points to."""
+        at = self._address(builder, base, part * self.lanes)
+        item = base.type.pointee
+        vector = ir.VectorType(item, self.lanes)
+        return builder.load(builder.bitcast(at, vector.as_pointer()), align=4)
 
     def _broadcast(self, builder: ir.IRBuilder, base: ir.Value, row: int) -> ir.Value:
         item = builder.load(self._address(builder, base, row), align=4)
-        undefined = ir.Constant(self.vector, ir.Undefined)
+        undefined = ir.Constant(ir.VectorType(base.type.pointee, self.lanes), ir.Undefined)
         single = builder.insert_element(undefined, item, ir.Constant(_I32, 0))
-        zeros = ir.Constant(ir.VectorType(_I32, self.lanes), None)
-        return builder.shuffle_vector(single, undefined, zeros)
+        return builder.shuffle_vector(single, undefined, ir.Constant(self.int32s, None))
 
 
-_AVX512_SIMD = _Simd(KERNELS["avx512"], 16, _avx512_multiply_add, _avx512_bits)
-_AVX2_SIMD = _Simd(KERNELS["avx2"], 8, _avx2_multiply_add, _avx2_bits)
+class _GridEmitter(_TileEmitter):
+    """Sums products of pairs of int16; the code is Q = ‖q‖² + ‖q′‖² − 2q·q′."""
+
+    element, summed = _I32, _I32
+
+    def add(self, b: ir.IRBuilder, acc: ir.Value, x: ir.Value, y: ir.Value) -> ir.Value:
+        """``acc + x.even * y.even + x.odd * y.odd``."""
+        pairs = ir.VectorType(_I16, 2 * self.lanes)
+        x, y = b.bitcast(x, pairs), b.bitcast(y, pairs)
+        if self.lanes == 16:  # in one instruction
+            name = "llvm.x86.avx512.vpdpwssd.512"
+            types_of = [self.vector, pairs, pairs]
+            dot = b.module.declare_intrinsic(name, fnty=ir.FunctionType(self.vector, types_of))
+            return b.call(dot, [acc, x, y])
+        name = "llvm.x86.avx2.pmadd.wd"
+        madd = b.module.declare_intrinsic(name, fnty=ir.FunctionType(self.vector, [pairs, pairs]))
+        return b.add(acc, b.call(madd, [x, y]))
+
+    def codes(self, b: ir.IRBuilder, sums: ir.Value, norms: ir.Value) -> ir.Value:
+        """‖q‖² + ‖q′‖² − 2q·q′."""
+        return b.sub(norms, b.add(sums, sums))
 
 
-def _simd_call(simd: _Simd) -> Callable[..., ir.Value]:
-    """Code generator of a call to the SIMD tile function on array arguments at panel offsets."""
-    kernel = simd.kernel
+class _DirectEmitter(_TileEmitter):
+    """Sums squared differences of float64; the code is the upper word of the sum, rounded up."""
+
+    element, summed = _F64, _F64
+
+    def add(self, b: ir.IRBuilder, acc: ir.Value, x: ir.Value, y: ir.Value) -> ir.Value:
+        """``acc + (x - y)²``."""
+        difference = b.fsub(x, y)
+        signature = ir.FunctionType(self.vector, [self.vector] * 3)
+        fma = b.module.declare_intrinsic(f"llvm.fma.v{self.lanes}f64", fnty=signature)
+        return b.call(fma, [difference, difference, acc])
+
+    def codes(self, b: ir.IRBuilder, sums: ir.Value, norms: ir.Value) -> ir.Value:
+        """The upper 32 of 64 bits, rounded up: they grow with the sum."""
+        words = ir.VectorType(_I64, self.lanes)
+        up, shift = (ir.Constant(words, [value] * self.lanes) for value in (2**32 - 1, 32))
+        upper = b.lshr(b.add(b.bitcast(sums, words), up), shift)
+        return b.trunc(upper, self.int32s)
+
+
+def _name(shape: TileShape) -> str:
+    return f"knn_tile_{shape.code}"
+
+
+def _simd_call(kernel: Kernel, shape: TileShape, emitter: Callable[..., Any], lanes: int) -> Any:
+    """Code generator of a call to a SIMD tile function on array arguments at panel offsets."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
         if not is_supported(kernel):  # never chosen by best_kernel; x86 names would not compile
             return ir.Constant(_I32, 0)
-        name = f"knn_tile_{kernel.name}"
-        function = builder.module.globals.get(name)
+        function = builder.module.globals.get(_name(shape))
         if function is None:
-            function = _TileEmitter(builder.module, name, simd).emit()
+            function = emitter(builder.module, kernel, shape, lanes).emit()
 
         def pointer(position: int, offset: ir.Value | None = None) -> ir.Value:
             array = context.make_array(signature.args[position])(context, builder, args[position])
@@ -212,17 +238,17 @@ def _simd_call(simd: _Simd) -> Callable[..., ir.Value]:
             return data if offset is None else builder.gep(data, [offset])
 
         a_panel, b_panel = args[1], args[3]
-        n_pairs = builder.extract_value(
-            context.make_array(signature.args[0])(context, builder, args[0]).shape, 1
-        )
-        first_row = builder.mul(a_panel, ir.Constant(_I64, kernel.rows))
-        first_col = builder.mul(b_panel, ir.Constant(_I64, kernel.cols))
+        packed = context.make_array(signature.args[0])(context, builder, args[0])
+        n_steps, int16s = (builder.extract_value(packed.shape, axis) for axis in (1, 3))
+        int32s = builder.mul(n_steps, builder.lshr(int16s, ir.Constant(_I64, 1)))  # of a row
+        first_row = builder.mul(a_panel, ir.Constant(_I64, shape.rows))
+        first_col = builder.mul(b_panel, ir.Constant(_I64, shape.cols))
         return builder.call(
             function,
             [
-                pointer(0, builder.mul(first_row, n_pairs)),
-                pointer(2, builder.mul(first_col, n_pairs)),
-                n_pairs,
+                pointer(0, builder.mul(first_row, int32s)),
+                pointer(2, builder.mul(first_col, int32s)),
+                n_steps,
                 pointer(4, first_row),
                 pointer(5, first_row),
                 pointer(6, first_col),
@@ -244,22 +270,25 @@ _TILE_SIGNATURE = types.int32(
 )  # fmt: skip
 
 
-@intrinsic
-def avx512_tile_hits(
-    typingctx: Any, a: Any, a_panel: Any, b: Any, b_panel: Any,
-    row_limit: Any, row_norm: Any, col_norm: Any, col_limit: Any, dots: Any, masks: Any,
-) -> Any:  # fmt: skip
-    """Test a tile of 12 x 32 pairs."""
-    return _TILE_SIGNATURE, _simd_call(_AVX512_SIMD)
+def _tile_intrinsic(name: str, *, is_direct: bool, lanes: int) -> Any:
+    """A tile function that jitted code can call."""
+    kernel, emitter = KERNELS[name], _DirectEmitter if is_direct else _GridEmitter
+    codegen = _simd_call(kernel, kernel.shape(is_direct=is_direct), emitter, lanes)
+
+    @intrinsic
+    def tile_hits(
+        typingctx: Any, a: Any, a_panel: Any, b: Any, b_panel: Any,
+        row_limit: Any, row_norm: Any, col_norm: Any, col_limit: Any, codes: Any, masks: Any,
+    ) -> Any:  # fmt: skip
+        return _TILE_SIGNATURE, codegen
+
+    return tile_hits
 
 
-@intrinsic
-def avx2_tile_hits(
-    typingctx: Any, a: Any, a_panel: Any, b: Any, b_panel: Any,
-    row_limit: Any, row_norm: Any, col_norm: Any, col_limit: Any, dots: Any, masks: Any,
-) -> Any:  # fmt: skip
-    """Test a tile of 6 x 16 pairs."""
-    return _TILE_SIGNATURE, _simd_call(_AVX2_SIMD)
+avx512_grid_hits = _tile_intrinsic("avx512", is_direct=False, lanes=16)
+avx512_direct_hits = _tile_intrinsic("avx512", is_direct=True, lanes=8)
+avx2_grid_hits = _tile_intrinsic("avx2", is_direct=False, lanes=8)
+avx2_direct_hits = _tile_intrinsic("avx2", is_direct=True, lanes=4)
 
 
 @intrinsic
@@ -270,3 +299,23 @@ def lowest_bit(typingctx: Any, mask: Any) -> Any:
         return builder.zext(builder.cttz(args[0], ir.Constant(_I1, 1)), _I64)
 
     return types.intp(types.uint32), codegen
+
+
+@intrinsic
+def bits_of(typingctx: Any, value: Any) -> Any:
+    """The 64 bits of a float64."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        return builder.bitcast(args[0], _I64)
+
+    return types.int64(types.float64), codegen
+
+
+@intrinsic
+def float_of(typingctx: Any, bits: Any) -> Any:
+    """The float64 with these 64 bits."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        return builder.bitcast(args[0], _F64)
+
+    return types.float64(types.int64), codegen

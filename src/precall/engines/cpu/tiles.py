@@ -1,34 +1,69 @@
-"""Exact int16 dot-product tiles, tested for hits while still in registers.
+"""Tiles of pairs, compared in registers, and the pairs of a tile that matter: its hits.
 
-Rows are int16 vectors ``q`` with ``|q|^2 <= MAX_NORM``. For a row ``i`` of A and a row
-``j`` of B (a "column" of the tile), with ``u = -2 * (q_i . q_j)``::
+A tile has rows of A and rows of B (its "columns"). Each pair gets an int32 *code* that grows with
+its distance (``rulers``), and
 
-  hit(i, j) = u <= row_limit[i] - col_norm[j] or u <= col_limit[j] - row_norm[i]
+  hit(i, j) = code(i, j) <= max(row_limit[i], col_limit[j]).
 
-A tile (12 x 32 for AVX-512) lives in registers over *all* features, is tested there, and is
-written to memory only when it holds a hit. Three kernels give bit-identical results: AVX512-VNNI
-and AVX2 emitted as LLVM IR, and plain Numba loops. The kernel is a run-time argument of one
-driver, not a closure or a frozen global: Numba's disk cache sees neither (see ``tile_hits``).
+Two kinds of tiles: *grid* tiles multiply int16 vectors q with ‖q‖² <= MAX_NORM, and the code is
+Q = ‖q‖² + ‖q′‖² − 2q·q′, exact; *direct* tiles add squared differences in float64, and the code is
+the upper word of the sum. A tile lives in registers over *all* features, is tested there, and is
+written to memory only when it holds a hit. Of each kind three kernels give the same hits: AVX-512
+and AVX2 emitted as LLVM IR, and plain Numba loops. The kernel is a run-time argument of one driver,
+not a closure or a frozen global: Numba's disk cache sees neither (see ``tile_hits``).
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from precall.engines.cpu.kernel_choice import AVX2, AVX512
-from precall.engines.cpu.simd_tiles import avx2_tile_hits, avx512_tile_hits
+from precall.engines.cpu.kernel_choice import (
+    AVX2,
+    AVX2_DIRECT,
+    AVX512,
+    AVX512_DIRECT,
+    PORTABLE,
+    TileShape,
+)
+from precall.engines.cpu.simd_tiles import (
+    avx2_direct_hits,
+    avx2_grid_hits,
+    avx512_direct_hits,
+    avx512_grid_hits,
+    bits_of,
+    lowest_bit,
+)
 
-# With these, no int32 expression below can overflow, every real limit is expressible
-# ("never" and "always" included) and a padding row or column (whose dots are all 0) cannot hit.
-MAX_NORM = 2**29 - 2
-MIN_LIMIT = -(2**29) + 1  # -|q|^2 - 1 (never a hit) fits
-MAX_LIMIT = 3 * 2**29 - 1  # 2 |q_i| |q_j| + |q_j|^2 (always a hit) fits
-PAD_NORM = MAX_LIMIT + 1
+MAX_NORM = 2**29 - 2  # then Q <= 4 MAX_NORM, and all that it is made of, fits an int32
+ALL = 2**31 - 8  # a limit that every pair is within: 4 MAX_NORM, and beyond every upper word
+NONE = -1  # a limit that no pair is within
 
 
-def pack(q: NDArray[np.int16], panel_rows: int) -> NDArray[Any]:
+class Tiles(NamedTuple):
+    """Queries and references, packed."""
+
+    kernel: int
+    a: Any  # panels of queries
+    b: Any  # panels of references
+    row_norm: Any  # ‖q‖² of queries, padded to panels; 0 in direct tiles
+    col_norm: Any  # ‖q‖² of references, padded to panels; 0 in direct tiles
+    n_rows: int  # that are no padding
+    n_cols: int
+
+
+class Hits(NamedTuple):
+    """Room for the hits of a tile."""
+
+    rows: Any  # (most,) int32
+    cols: Any  # (most,) int32
+    codes: Any  # (most,) int32
+    tile: Any  # (panel_rows, panel_cols) int32: the codes of a tile with hits
+    masks: Any  # (panel_rows,) uint32: which are hits
+
+
+def pack_grid(q: NDArray[np.int16], panel_rows: int) -> NDArray[Any]:
     """Pack int16 rows as ``(n_panels, n_pairs, panel_rows, 2)``, zero-padded.
 
     One step of a kernel consumes a pair of features of every row of a panel, so a panel is
@@ -44,49 +79,97 @@ def pack(q: NDArray[np.int16], panel_rows: int) -> NDArray[Any]:
     return packed.view(np.int16).reshape(n_panels, n_pairs, panel_rows, 2)
 
 
-def pad(values: NDArray[np.int64], panel_rows: int, fill: int) -> NDArray[Any]:
+def pack_direct(base: NDArray[Any], rows: NDArray[np.intp], panel_rows: int) -> NDArray[Any]:
+    """Pack rows as float64, one feature a step.
+
+    Seen as int16, ``(n_panels, d, panel_rows, 4)``, as jitted functions want one type for all.
+    """
+    n_panels, d = -(-len(rows) // panel_rows), base.shape[1]
+    packed = np.zeros((n_panels, d, panel_rows))
+    for panel in range(n_panels):
+        chosen = base[rows[panel * panel_rows : (panel + 1) * panel_rows]]
+        packed[panel, :, : len(chosen)] = chosen.T
+    return packed.view(np.int16).reshape(n_panels, d, panel_rows, 4)
+
+
+def pad(values: NDArray[Any], panel_rows: int, fill: int) -> NDArray[np.int32]:
     """``values`` as int32, extended with ``fill`` to whole panels."""
     padded = np.full(-(-len(values) // panel_rows) * panel_rows, fill, dtype=np.int32)
     padded[: len(values)] = values
     return padded
 
 
+def room_for_hits(shape: TileShape) -> Hits:
+    """Allocate what the hits of one tile need."""
+    rows, cols, codes = np.empty((3, shape.rows * shape.cols), np.int32)
+    tile = np.empty((shape.rows, shape.cols), np.int32)
+    return Hits(rows, cols, codes, tile, np.empty(shape.rows, np.uint32))
+
+
 @njit(cache=True, nogil=True)
-def _portable_tile_hits(
-    a: np.ndarray, a_panel: int, b: np.ndarray, b_panel: int,
-    row_limit: np.ndarray, row_norm: np.ndarray, col_norm: np.ndarray, col_limit: np.ndarray,
-    dots: np.ndarray, masks: np.ndarray,
-) -> Any:  # fmt: skip
+def code_of(squared):
+    """The upper word of a squared distance, rounded up: 0 for 0 alone."""
+    return (bits_of(squared) + np.int64(2**32 - 1)) >> 32
+
+
+@njit(cache=True, nogil=True)
+def _grid_codes(a, a_panel, b, b_panel, row_norm, col_norm, codes):
     n_pairs, n_rows, n_cols = a.shape[1], a.shape[2], b.shape[2]
     # A pair read as one int32 and taken apart by shifts vectorises (LLVM even finds vpmaddwd);
     # two int16 reads with a stride of two are eight times slower.
     pairs = b.view(np.int32)[b_panel]
-    dots[:] = 0
+    codes[:] = 0
     for p in range(n_pairs):
         for r in range(n_rows):
             even, odd = np.int32(a[a_panel, p, r, 0]), np.int32(a[a_panel, p, r, 1])
-            row = dots[r]
+            row = codes[r]
             for c in range(n_cols):
                 pair = pairs[p, c, 0]
                 # int32 products are int64 in Numba: the cast lets LLVM narrow them again
                 row[c] += np.int32(even * np.int32(np.int16(pair)) + odd * np.int32(pair >> 16))
+    for r in range(n_rows):
+        norm, row = row_norm[a_panel * n_rows + r], codes[r]
+        for c in range(n_cols):
+            row[c] = np.int32(norm + col_norm[b_panel * n_cols + c] - 2 * row[c])
 
-    norms = col_norm[b_panel * n_cols : (b_panel + 1) * n_cols]
+
+@njit(cache=True, nogil=True)
+def _direct_codes(a, a_panel, b, b_panel, codes):
+    n_steps, n_rows, n_cols = a.shape[1], a.shape[2], b.shape[2]
+    values, columns = a.view(np.float64)[a_panel], b.view(np.float64)[b_panel]
+    sums = np.zeros((n_rows, n_cols))
+    for p in range(n_steps):
+        for r in range(n_rows):
+            value, row = values[p, r, 0], sums[r]
+            for c in range(n_cols):
+                difference = columns[p, c, 0] - value
+                row[c] += difference * difference
+    for r in range(n_rows):
+        for c in range(n_cols):
+            codes[r, c] = np.int32(code_of(sums[r, c]))
+
+
+@njit(cache=True, nogil=True)
+def _portable_tile_hits(
+    kernel, a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks
+):
+    n_rows, n_cols = a.shape[2], b.shape[2]
+    if kernel == PORTABLE:
+        _grid_codes(a, a_panel, b, b_panel, row_norm, col_norm, codes)
+    else:
+        _direct_codes(a, a_panel, b, b_panel, codes)
     limits = col_limit[b_panel * n_cols : (b_panel + 1) * n_cols]
     any_hit = np.int32(0)
     for r in range(n_rows):
-        limit, norm = row_limit[a_panel * n_rows + r], row_norm[a_panel * n_rows + r]
-        row = dots[r]
-        row_hits: Any = 0
+        limit, row = row_limit[a_panel * n_rows + r], codes[r]
+        row_hits = 0
         for c in range(n_cols):  # hits are rare: a vectorised test first, then the bits
-            row_hits += np.int32(2 * row[c]) >= min(
-                np.int32(norms[c] - limit), np.int32(norm - limits[c])
-            )
+            row_hits += row[c] <= max(limit, limits[c])
         mask = np.uint32(0)
         if row_hits:
             any_hit = np.int32(1)
             for c in range(n_cols):
-                if 2 * row[c] >= min(norms[c] - limit, norm - limits[c]):
+                if row[c] <= max(limit, limits[c]):
                     mask |= np.uint32(1) << np.uint32(c)
         masks[r] = mask
     return any_hit
@@ -94,23 +177,66 @@ def _portable_tile_hits(
 
 # Inlined: a call would push the 70 words that eight arrays are made of: 40 cycles per tile.
 @njit(cache=True, nogil=True, inline="always")
-def tile_hits(
-    kernel: int, a: np.ndarray, a_panel: int, b: np.ndarray, b_panel: int,
-    row_limit: np.ndarray, row_norm: np.ndarray, col_norm: np.ndarray, col_limit: np.ndarray,
-    dots: np.ndarray, masks: np.ndarray,
-) -> Any:  # fmt: skip
-    """Test one tile: returns non-zero if it has hits, with the rows' hit bits in ``masks``.
-
-    ``dots`` (rows x cols) is meaningful only when there are hits.
-    """
+def _tile_hits(
+    kernel, a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks
+):
     if kernel == AVX512:
-        return avx512_tile_hits(
-            a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, dots, masks
+        return avx512_grid_hits(
+            a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks
+        )
+    if kernel == AVX512_DIRECT:
+        return avx512_direct_hits(
+            a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks
         )
     if kernel == AVX2:
-        return avx2_tile_hits(
-            a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, dots, masks
+        return avx2_grid_hits(
+            a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks
+        )
+    if kernel == AVX2_DIRECT:
+        return avx2_direct_hits(
+            a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks
         )
     return _portable_tile_hits(
-        a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, dots, masks
+        kernel, a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks
     )
+
+
+@njit(cache=True, nogil=True)
+def _decode(hits, first_row, n_rows, first_col, n_cols):
+    """List the hits of a tile, of which so many rows and columns are no padding."""
+    known = np.uint32(0xFFFFFFFF) if n_cols >= 32 else np.uint32((1 << n_cols) - 1)
+    n = 0
+    for r in range(n_rows):
+        mask = hits.masks[r] & known
+        while mask:
+            c = lowest_bit(mask)
+            mask &= np.uint32(mask - np.uint32(1))
+            hits.rows[n], hits.cols[n] = first_row + r, first_col + c
+            hits.codes[n] = hits.tile[r, c]
+            n += 1
+    return n
+
+
+@njit(cache=True, nogil=True, inline="always")
+def find_hits(tiles, a_panel, b_panel, row_limit, col_limit, hits):
+    """Compare one tile, and list its hits; returns how many there are.
+
+    Parameters
+    ----------
+    row_limit, col_limit
+        int32, padded to panels.
+    hits
+        Output.
+    """
+    n = 0
+    if _tile_hits(
+        tiles.kernel, tiles.a, a_panel, tiles.b, b_panel, row_limit, tiles.row_norm,
+        tiles.col_norm, col_limit, hits.tile, hits.masks,
+    ):  # fmt: skip
+        n_rows, n_cols = hits.tile.shape
+        first_row, first_col = a_panel * n_rows, b_panel * n_cols
+        n = _decode(
+            hits, first_row, min(n_rows, tiles.n_rows - first_row), first_col,
+            min(n_cols, tiles.n_cols - first_col),
+        )  # fmt: skip
+    return n
