@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # Numba's cache overlooks edits of functions that it inlined: forget it when any kernel is newer.
-FORGET_KERNELS = find src -name '*.nb[ci]' ! -newer "$$(ls -t $$(grep -rl 'from numba' src --include='*.py') | head -1)" -delete
+FORGET_KERNELS = find src -name '*.nb[ci]' ! -newer "$$(ls -t $$(grep -rl 'njit\|from numba' src --include='*.py') | head -1)" -delete
 
 .PHONY: demo quick test test-extractors test-gpu check format bench clean
 

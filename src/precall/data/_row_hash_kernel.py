@@ -1,7 +1,8 @@
 """The loop that hashes rows; what it computes is said in ``row_hashes``."""
 
 import numpy as np
-from numba import njit
+
+from precall.runtime.compiling import njit
 
 
 @njit(cache=True, nogil=True)

@@ -6,7 +6,7 @@ radii become a mean, a median, a tie rule or a soft limit is decided here.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -351,8 +351,18 @@ def open_sweeps(
 ) -> Iterator[Sweeps]:
     """Open a session of an engine that serves some rows, with a progress bar if one is wanted."""
     chosen, workers = choose_engine(engine, rows), n_threads(threads)
-    with progress_bar(shown=progress) as bar, chosen.open(workers, bar.advance) as session:
+    with (
+        progress_bar(shown=progress) as bar,
+        _announced_compiling(bar) if progress else nullcontext(),
+        chosen.open(workers, bar.advance) as session,
+    ):
         yield Sweeps(session, bar, chosen.name)
+
+
+def _announced_compiling(bar: Progress) -> AbstractContextManager[None]:
+    from precall.runtime.compiling import announced_compiling  # takes a while to import
+
+    return announced_compiling(bar)
 
 
 def _stacked(rows: list[Floats], n: int) -> Floats:

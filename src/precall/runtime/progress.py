@@ -39,6 +39,11 @@ class Progress:
         self._doing = what
         self.advance(0)
 
+    @property
+    def what(self) -> str:
+        """What is going on."""
+        return self._doing
+
     def advance(self, work: float) -> None:
         """Report work that was done; from any thread."""
         with self._lock:
@@ -61,7 +66,8 @@ def progress_bar(*, shown: bool) -> Iterator[Progress]:
     with tqdm(total=1.0, bar_format=layout) as bar:
 
         def show(share: float, doing: str) -> None:
-            bar.set_description_str(doing, refresh=False)
+            is_new = doing != bar.desc  # and may have to stand for long
+            bar.set_description_str(doing, refresh=is_new)
             bar.update(share - bar.n)
 
         yield Progress(show)

@@ -9,11 +9,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from precall.engines.cpu.pairs import canonical_squared
 from precall.engines.cpu.rulers import is_exact, widened
 from precall.engines.cpu.tiles import ALL, NONE, find_hits
+from precall.runtime.compiling import njit
 
 UNKNOWN = -1
 _FIRST_GUESS, _GUESS_AGAIN = 1, 4  # panels seen

@@ -3,11 +3,11 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from precall.engines.cpu.pairs import are_too_many, is_beyond, is_within
 from precall.engines.cpu.rulers import code_limits
 from precall.engines.cpu.tiles import NONE, find_hits
+from precall.runtime.compiling import njit
 
 HITS_AT_A_TIME = 64
 

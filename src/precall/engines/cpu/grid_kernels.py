@@ -3,7 +3,8 @@
 import math
 
 import numpy as np
-from numba import njit
+
+from precall.runtime.compiling import njit
 
 _ROUNDING = 2.0**-53
 

@@ -8,11 +8,11 @@ bounds the sum from above; what remains open at the end is measured.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from precall.engines.cpu.pairs import are_too_many, fast_squared
 from precall.engines.cpu.rulers import code_limits, largest_of
 from precall.engines.cpu.tiles import NONE, find_hits
+from precall.runtime.compiling import njit
 
 _CAPACITY = 4096
 

@@ -1,11 +1,11 @@
 """How far each query is from its k-th nearest reference, by its candidates, on the CPU."""
 
 import numpy as np
-from numba import njit
 
 from precall.engines.cpu.candidates import UNKNOWN, kth_smallest, sort_together
 from precall.engines.cpu.pairs import canonical_squared, fast_squared, is_beyond
 from precall.engines.cpu.rulers import is_exact, largest_distance, narrowed, widened
+from precall.runtime.compiling import njit
 
 
 @njit(cache=True, nogil=True)

@@ -9,9 +9,9 @@ chunks run in parallel threads.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from precall.engines.cpu.rulers import Ruler
+from precall.runtime.compiling import njit
 
 _LENGTH_ERROR = 1e-9  # relative; more than any sum of squares loses
 _SHARE_IN_DOUBT = 1 / 12  # of all pairs: from there on direct tiles are faster

@@ -6,7 +6,6 @@ One sweep tells queries and references what they are to each other.
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numba import njit
 
 from precall.engines.answers import Met
 from precall.engines.cpu.counts import limits_of_balls, settle
@@ -18,6 +17,7 @@ from precall.engines.cpu.pairs import (
 )
 from precall.engines.cpu.rulers import code_limits, least_distance
 from precall.engines.cpu.tiles import ALL, find_hits
+from precall.runtime.compiling import njit
 
 _MEETING = 4  # pairs in doubt that take as long as one that is measured canonically
 

@@ -10,10 +10,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from precall.engines.cpu.simd_tiles import float_of
 from precall.engines.cpu.tiles import ALL, code_of
+from precall.runtime.compiling import njit
 
 
 class Ruler(NamedTuple):

@@ -16,7 +16,6 @@ not a closure or a frozen global: Numba's disk cache sees neither (see ``tile_hi
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from precall.engines.cpu.kernel_choice import (
@@ -35,6 +34,7 @@ from precall.engines.cpu.simd_tiles import (
     bits_of,
     lowest_bit,
 )
+from precall.runtime.compiling import njit
 
 MAX_NORM = 2**29 - 2  # then Q <= 4 MAX_NORM, and all that it is made of, fits an int32
 ALL = 2**31 - 8  # a limit that every pair is within: 4 MAX_NORM, and beyond every upper word

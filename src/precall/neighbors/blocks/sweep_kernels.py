@@ -6,7 +6,8 @@ Lane w < W of a word array is about halves, lane W + w about quarters, of the pa
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from precall.runtime.compiling import njit
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _NONE = np.uint64(0)

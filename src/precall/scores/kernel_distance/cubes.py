@@ -1,7 +1,8 @@
 """Sums over a tile of the kernel matrix while it is in the cache."""
 
 import numpy as np
-from numba import njit
+
+from precall.runtime.compiling import njit
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})

@@ -1,0 +1,88 @@
+"""Kernels find a place to be kept, and whoever waits for them is told."""
+
+import os
+import subprocess
+import sys
+
+from numba import njit
+
+from precall.runtime.compiling import announced_compiling
+from precall.runtime.progress import Progress
+
+KEEP_ONE = """
+import sys
+from numba.core import caching
+
+caching.CacheImpl._locator_classes = [caching.UserProvidedCacheLocator]  # no folder can be written
+if sys.argv[1] == "nowhere":
+    import tempfile
+    def gettempdir():
+        raise FileNotFoundError("no usable temporary directory")
+    tempfile.gettempdir = tempfile.mkdtemp = lambda *_, **__: gettempdir()
+
+import numpy as np
+import precall.data._row_hash_kernel  # decorated when it is imported
+from precall.data.feature_sets import FeatureSet
+from precall.runtime import compiling
+import numba
+
+print(FeatureSet.of(np.eye(3), "real").fingerprint, compiling._CAN_KEEP, numba.config.CACHE_DIR)
+"""
+
+
+def run(*arguments, **environment):
+    command = [sys.executable, "-c", KEEP_ONE, *arguments]
+    env = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
+    env |= environment
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=True)
+    return done.stdout.rstrip("\n").split(" ")
+
+
+def test_a_private_folder_where_no_other_can_be_written(tmp_path):
+    fingerprint, can_keep, folder = run("somewhere", TMPDIR=str(tmp_path))
+    assert can_keep == "True"
+    (kept,) = tmp_path.iterdir()
+    assert folder == str(kept)
+    assert kept.stat().st_mode & 0o077 == 0
+    assert any(path.suffix == ".nbi" for path in kept.rglob("*"))
+    assert run("somewhere", TMPDIR=str(tmp_path))[0] == fingerprint
+
+
+def test_a_folder_that_others_can_write_is_not_trusted(tmp_path):
+    open_to_all = tmp_path / f"precall-kernels-{os.getuid()}"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    _, can_keep, folder = run("somewhere", TMPDIR=str(tmp_path))
+    assert can_keep == "True"
+    assert folder != str(open_to_all)
+    assert not any(open_to_all.iterdir())
+
+
+def test_nothing_is_kept_where_nothing_can_be(tmp_path):
+    fingerprint, can_keep, folder = run("nowhere")
+    assert can_keep == "False"
+    assert folder == ""
+    assert fingerprint == run("somewhere", TMPDIR=str(tmp_path))[0]
+
+
+def test_compiling_is_announced():
+    said = []
+    progress = Progress(lambda share, doing: said.append(doing))
+    progress.doing("comparing samples")
+
+    @njit
+    def inner(x):
+        return x + 1
+
+    @njit
+    def outer(x):
+        return inner(x) + 1
+
+    with announced_compiling(progress):
+        assert outer(1) == 3
+        assert outer(1) == 3
+    assert said == [
+        "comparing samples",
+        "compiling kernels, once on this machine",
+        "comparing samples",
+    ]
