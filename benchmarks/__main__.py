@@ -9,7 +9,7 @@ import numpy as np
 from tabulate import tabulate
 
 import precall
-from benchmarks import contenders
+from benchmarks import contenders, nasty
 from benchmarks.measuring import extra_memory, interleaved, samples
 from precall.engines.cpu.kernel_choice import best_kernel
 
@@ -136,6 +136,7 @@ def main():
         partial(with_intervals, n, 2048, rounds),
         partial(four_numbers, large, 64, 5, rounds, with_peers=False),
         partial(growth, [n // 2, n, 2 * n, 4 * n], 64, 5, rounds),
+        partial(nasty.tables, rounds, n=n // 5 * 4),
     ]
     for task in tasks:
         sections.append(task())

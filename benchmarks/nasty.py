@@ -1,6 +1,7 @@
 """``python -m benchmarks.nasty``: data that has no one scale, against Gaussian data of its size.
 
-Seconds are CPU time of one thread: on a busy machine they vary less than the clock's.
+Seconds are CPU time of one thread: on a busy machine they vary less than the clock's. A default run
+is all curves and scores that neighbours tell, without the headline.
 """
 
 import statistics
@@ -96,13 +97,13 @@ def default_run(real, generated):
     precall.evaluate(real, generated, headline=False, threads=1)
 
 
-def table(d, kinds, rounds, with_prdc):
+def table(n, d, kinds, rounds, with_prdc):
     peers = contenders.installed_peers() if with_prdc else {}
     rows, of_gaussian = [], 0.0
     for name in kinds:
         rng = np.random.default_rng(0)
         dtype = np.float64 if "1e-9" in name else np.float32
-        real, generated = (KINDS[name](rng, N, d).astype(dtype) for _ in range(2))
+        real, generated = (KINDS[name](rng, n, d).astype(dtype) for _ in range(2))
         if not rows:
             default_run(real, generated)  # compiles
         seconds = cpu_seconds(partial(default_run, real, generated), rounds)
@@ -116,16 +117,17 @@ def table(d, kinds, rounds, with_prdc):
         )
         print(rows[-1], flush=True)
     headings = ["", "default run (s)", "times Gaussian", "four scores (s)", "prdc takes times"]
-    return f"### n = m = {N}, d = {d}\n\n" + tabulate(rows, headings, "github")
+    return f"### Data without one scale: n = m = {n}, d = {d}\n\n" + tabulate(
+        rows, headings, "github"
+    )
 
 
-def main(rounds=3, with_prdc=True):
-    tables = [
-        table(64, KINDS, rounds, with_prdc),
-        table(512, WIDE, rounds, with_prdc),
-    ]
-    return "\n\n".join(tables)
+def tables(rounds=3, with_prdc=True, n=N):
+    """Two tables: many kinds of data at d = 64, a few at d = 512."""
+    return "\n\n".join(
+        [table(n, 64, KINDS, rounds, with_prdc), table(n, 512, WIDE, rounds, with_prdc)]
+    )
 
 
 if __name__ == "__main__":
-    print(main(int(sys.argv[1]) if len(sys.argv) > 1 else 3, "--alone" not in sys.argv))
+    print(tables(int(sys.argv[1]) if len(sys.argv) > 1 else 3, "--alone" not in sys.argv))

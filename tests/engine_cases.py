@@ -103,7 +103,9 @@ NASTY = {
     "vanishing in float32": lambda rng, shape: 1.0 + rng.integers(0, 4, shape) * 2.0**-40,
     "nearly tied": lambda rng, shape: rng.integers(0, 3, shape) * (1 + 1e-15),
     "two scales": lambda rng, shape: rng.normal(size=shape) * 10.0 ** rng.integers(-9, 9, shape),
-    "copies": lambda rng, shape: rng.normal(size=shape)[rng.integers(0, 9, shape[0])] + 0.1,
+    "copies": lambda rng, shape: (
+        rng.normal(size=shape)[rng.integers(0, 9, shape[0]) % shape[0]] + 0.1
+    ),
     "far clusters": lambda rng, shape: (
         rng.normal(size=shape) + 1e4 * rng.integers(0, 5, (shape[0], 1))
     ),

@@ -15,6 +15,7 @@ from precall.data.splits import HoldOut, NoSplit
 from precall.engines.cpu.engine import CpuEngine
 from precall.engines.cpu.grid import Grid, Slack
 from precall.engines.cpu.kernel_choice import KERNELS, is_supported
+from precall.engines.cpu.mutual import collect_mutually
 from precall.engines.cpu.rulers import Ruler, code_limits, narrowed, widened
 from precall.engines.cpu.tiles import code_of, pack_direct
 from precall.engines.reference import ReferenceEngine
@@ -64,6 +65,28 @@ def nasty_case(request):
 def test_every_kind_at_a_larger_size(nasty_case, name):
     fold, plan, expected = nasty_case
     assert_same(measure(ENGINES[name](), fold, plan), expected)
+
+
+@pytest.mark.parametrize("kind", sorted(NASTY))
+@pytest.mark.parametrize("direct", [False, True])
+@pytest.mark.slow
+def test_rows_among_themselves_meet_once(monkeypatch, kind, direct):
+    """Few neighbours of many rows: two blocks meet once, and tell both sides."""
+    met = []
+
+    def collect(*arguments):
+        met.append(len(arguments[0].rows))
+        return collect_mutually(*arguments)
+
+    monkeypatch.setattr("precall.engines.cpu.engine.collect_mutually", collect)
+    rng = np.random.default_rng(7)
+    fold = fold_of(NASTY[kind](rng, (1300, 20)), NASTY[kind](rng, (1000, 20)))
+    plan = plan_for(fold, {1, 4})
+    expected = measure(ReferenceEngine(), fold, plan)
+    for threads in (1, 3):
+        found = measure(CpuEngine(is_direct=direct), fold, plan, threads)
+        assert_same(found, expected)
+    assert len(met) >= 4
 
 
 @pytest.mark.parametrize("shift", [0.5, 30.0])

@@ -5,18 +5,21 @@ so far, which spares most candidates, and shrinks where a list is full. A limit 
 small is noticed at the end.
 """
 
-import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from precall.engines.cpu.pairs import canonical_squared
 from precall.engines.cpu.rulers import is_exact, widened
 from precall.engines.cpu.tiles import ALL, NONE, find_hits
 from precall.runtime.compiling import njit
 
+Floats = NDArray[np.float64]
+
 UNKNOWN = -1
 _FIRST_GUESS, _GUESS_AGAIN = 1, 4  # panels seen
+_RISK = 1e-4  # that a limit is guessed too small, which costs a query four times its time
 _GRID_TOLERANCE = 8  # a guess may be off by 1/2⁸ of the squared distance
 _DIRECT_TOLERANCE = 2**12  # the same in direct codes, of which an octave has 2²⁰
 
@@ -27,6 +30,22 @@ class Candidates(NamedTuple):
     codes: Any  # (n_queries, capacity) int32
     cols: Any  # (n_queries, capacity) int32: twice an index among the near references, plus class
     sizes: Any  # (n_queries,) how many; UNKNOWN where they were too many to keep, or are unproven
+    limits: Any  # (n_queries,) the largest code that still matters
+    tile: Any  # (n_padded,) int32: the same as tiles want it; NONE where nothing is looked for
+    error: Any  # (n_queries,) largest ρ + ρ′ of any pair of the query, in steps
+
+    @classmethod
+    def none(cls, error: Floats, capacity: int, n_padded: int) -> Self:
+        """Begin with nothing found."""
+        n = len(error)
+        codes, cols = np.empty((2, n, capacity), np.int32)
+        tile = np.full(n_padded, NONE, np.int32)
+        tile[:n] = ALL
+        return cls(codes, cols, np.zeros(n, np.int64), np.full(n, ALL, np.int64), tile, error)
+
+    def part(self, rows: slice) -> Self:
+        """Return what was found for some queries."""
+        return type(self)(*(values[rows] for values in self))
 
 
 @njit(cache=True, nogil=True)
@@ -134,20 +153,35 @@ def _keep_nearest(codes, cols, n, depth, query, references, room):
 
 
 @njit(cache=True, nogil=True)
-def _guess_limits(found, depth, share, limits, error, ruler):
-    """Guess from a random ``share`` of the references how far all that matter will reach."""
-    expected = depth * share
-    rank = min(math.ceil(expected + 3.0 * math.sqrt(expected) + 3.0), depth)
-    for i in range(len(found.sizes)):
+def _guessed_rank(depth, share):
+    """A rank that hardly ever so many of the ``depth`` nearest reach among a random ``share``."""
+    chance = (1.0 - share) ** depth  # of none
+    more, rank = 1.0 - chance, 1
+    while rank < depth and more > _RISK:
+        chance *= (depth - rank + 1) / rank * share / (1.0 - share)
+        more -= chance
+        rank += 1
+    return rank
+
+
+@njit(cache=True, nogil=True)
+def guess_limits(found, start, stop, depth, share, ruler):
+    """Guess from a random ``share`` of the references how far all that matter will reach.
+
+    For the queries between ``start`` and ``stop``.
+    """
+    rank, limits = depth if share >= 1.0 else _guessed_rank(depth, share), found.limits
+    for i in range(start, stop):
         if found.sizes[i] >= rank:
             seen, limit = found.codes[i, : found.sizes[i]], max(limits[i], 0)
             tolerance = _DIRECT_TOLERANCE if ruler.is_direct else limit >> _GRID_TOLERANCE
             roughly = _bisect(seen, rank, np.int32(limit), tolerance)
-            limits[i] = min(limits[i], widened(roughly, error[i], ruler))
+            limits[i] = min(limits[i], widened(roughly, found.error[i], ruler))
+            found.tile[i] = limits[i]
 
 
 @njit(cache=True, nogil=True)
-def _mark_unproven(found, depth, n_references, limits, error, ruler):
+def mark_unproven(found, depth, n_references, ruler):
     """Mark queries whose limit was guessed too small to prove that nothing is missing."""
     for i in range(len(found.sizes)):
         size = found.sizes[i]
@@ -157,19 +191,21 @@ def _mark_unproven(found, depth, n_references, limits, error, ruler):
             found.sizes[i] = UNKNOWN
             continue
         kth = kth_smallest(found.codes[i, :size], depth)
-        if _still_matters(kth, error[i], ruler) > limits[i]:
+        if _still_matters(kth, found.error[i], ruler) > found.limits[i]:
             found.sizes[i] = UNKNOWN
 
 
 @njit(cache=True, nogil=True)
-def _make_room(found, i, depth, limits, error, queries, references, room, ruler):
+def _make_room(found, i, depth, queries, references, room, ruler):
     """Drop what no longer matters to a query whose list is full."""
     codes, cols = found.codes[i], found.cols[i]
-    kept, limit = _shrink(codes, cols, depth, error[i], ruler)
-    limits[i] = min(limits[i], limit)
+    kept, limit = _shrink(codes, cols, depth, found.error[i], ruler)
+    found.limits[i] = min(found.limits[i], limit)
+    found.tile[i] = found.limits[i]
     if 2 * kept > len(codes):
-        if not ruler.is_direct:
-            return UNKNOWN  # direct tiles will tell
+        if not ruler.is_direct:  # direct tiles will tell
+            found.tile[i] = NONE
+            return UNKNOWN
         query = queries.base[queries.rows[i]]
         _keep_nearest(codes, cols, kept, depth, query, references, room)
         kept = depth
@@ -178,50 +214,61 @@ def _make_room(found, i, depth, limits, error, queries, references, room, ruler)
 
 @njit(cache=True, nogil=True)
 def collect_nearest(
-    tiles, label, never, error, ruler, depth, guesses, queries, references, hits, found
-):
+    tiles, first, is_mutual, n_together, n_guessed, label, never, ruler, depth, queries,
+    references, hits, found,
+):  # fmt: skip
     """Collect for each query all references that may be among its ``depth`` nearest.
 
     Parameters
     ----------
+    first
+        Which query, and which reference, the first row and the first column are.
+    is_mutual
+        Whether references are queries, too: then the pairs are candidates of both.
+    n_together
+        Panels of rows that stay in the cache while all columns go by.
+    n_guessed
+        Panels of columns that all references make up, for limits that are guessed from those seen
+        so far, in random order; 0 to guess none.
     label
         Class of the references, 0 or 1.
     never
         Limits of references that nothing satisfies.
-    error
-        (n_queries,) largest ρ + ρ′ of any pair of the query, in steps.
-    guesses
-        Whether to guess limits; then references must be in random order.
     hits
         To work in.
     found
         Output.
     """
-    (codes, cols, sizes), n_queries = found, len(found.sizes)
-    n_panels, capacity = tiles.b.shape[0], codes.shape[1]
-    row_limit = np.full(len(tiles.row_norm), NONE, dtype=np.int32)
-    limits = np.full(n_queries, ALL, dtype=np.int64)
-    row_limit[:n_queries], sizes[:] = ALL, 0
+    kernel, a, b, row_norm, col_norm, n_rows, n_cols = tiles
+    (pairs, tile, masks), (first_row, first_col) = hits, first
+    codes, cols, sizes, limits = found.codes, found.cols, found.sizes, found.tile
+    row_limit = limits[first_row : first_row + len(row_norm)]
+    col_limit = limits[first_col : first_col + len(col_norm)] if is_mutual else never
+    capacity = codes.shape[1]
     room = np.empty(capacity)
-    next_guess = _FIRST_GUESS
-    for b_panel in range(n_panels):
-        if guesses and b_panel == next_guess:
-            next_guess *= _GUESS_AGAIN
-            _guess_limits(found, depth, b_panel / n_panels, limits, error, ruler)
-            for i in range(n_queries):
-                if sizes[i] != UNKNOWN:
-                    row_limit[i] = limits[i]
-        for a_panel in range(tiles.a.shape[0]):
-            for t in range(find_hits(tiles, a_panel, b_panel, row_limit, never, hits)):
-                i, code = hits.rows[t], hits.codes[t]
-                if code > row_limit[i]:  # has shrunk since
-                    continue
-                codes[i, sizes[i]], cols[i, sizes[i]] = code, 2 * hits.cols[t] + label
-                sizes[i] += 1
-                if sizes[i] == capacity:
-                    sizes[i] = _make_room(
-                        found, i, depth, limits, error, queries, references, room, ruler
-                    )
-                    row_limit[i] = NONE if sizes[i] == UNKNOWN else limits[i]
-    if guesses:
-        _mark_unproven(found, depth, tiles.n_cols, limits, error, ruler)
+    for start in range(0, a.shape[0], n_together):
+        stop = min(start + n_together, a.shape[0])
+        next_guess = _FIRST_GUESS
+        for b_panel in range(b.shape[0]):
+            if b_panel == next_guess and n_guessed > 0:
+                next_guess *= _GUESS_AGAIN
+                last = first_row + min(stop * a.shape[2], n_rows)
+                share = b_panel / n_guessed
+                guess_limits(found, first_row + start * a.shape[2], last, depth, share, ruler)
+            for a_panel in range(start, stop):
+                n_hits = find_hits(
+                    kernel, a, b, row_norm, col_norm, n_rows, n_cols, a_panel, b_panel, row_limit,
+                    col_limit, pairs, tile, masks,
+                )  # fmt: skip
+                for t in range(n_hits):
+                    i, j, code = first_row + pairs[0, t], first_col + pairs[1, t], pairs[2, t]
+                    if code <= limits[i]:
+                        codes[i, sizes[i]], cols[i, sizes[i]] = code, 2 * j + label
+                        sizes[i] += 1
+                        if sizes[i] == capacity:
+                            sizes[i] = _make_room(found, i, depth, queries, references, room, ruler)
+                    if is_mutual and code <= limits[j]:
+                        codes[j, sizes[j]], cols[j, sizes[j]] = code, 2 * i + label
+                        sizes[j] += 1
+                        if sizes[j] == capacity:
+                            sizes[j] = _make_room(found, j, depth, queries, references, room, ruler)

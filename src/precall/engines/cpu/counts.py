@@ -151,25 +151,31 @@ def count_near(tiles, bound, queries, references, thresholds, waiting, hits, cou
     -------
     Whether it was done; if not, too many pairs on the grid were in doubt.
     """
+    kernel, a, b, row_norm, col_norm, n_rows, n_cols = tiles
+    found, tile, masks = hits
     limits, ruler = limits_of_balls(tiles, thresholds, bound), bound.ruler
     row_tile, col_tile = limits.row_tile, limits.col_tile
     codes, cols, sizes = waiting.codes, waiting.cols, waiting.sizes
     counts[:], sizes[:] = 0, 0
     n_in_doubt = 0
-    for b_panel in range(tiles.b.shape[0]):
-        for a_panel in range(tiles.a.shape[0]):
-            for t in range(find_hits(tiles, a_panel, b_panel, row_tile, col_tile, hits)):
-                i = hits.rows[t]
-                codes[i, sizes[i]], cols[i, sizes[i]] = hits.codes[t], hits.cols[t]
+    for b_panel in range(b.shape[0]):
+        for a_panel in range(a.shape[0]):
+            n_hits = find_hits(
+                kernel, a, b, row_norm, col_norm, n_rows, n_cols, a_panel, b_panel, row_tile,
+                col_tile, found, tile, masks,
+            )  # fmt: skip
+            for t in range(n_hits):
+                i = found[0, t]
+                codes[i, sizes[i]], cols[i, sizes[i]] = found[2, t], found[1, t]
                 sizes[i] += 1
                 if sizes[i] == HITS_AT_A_TIME:
                     n_in_doubt += _count_waiting(
                         waiting, i, queries, references, limits, thresholds, ruler, counts
                     )
-        n_pairs = len(queries.rows) * (b_panel + 1) * tiles.b.shape[2]
+        n_pairs = n_rows * (b_panel + 1) * b.shape[2]
         if not ruler.is_direct and are_too_many(n_in_doubt, n_pairs):
             return False
-    for i in range(len(queries.rows)):
+    for i in range(n_rows):
         _count_waiting(waiting, i, queries, references, limits, thresholds, ruler, counts)
     _count_far(queries, references, thresholds, ruler, counts)
     return True

@@ -12,41 +12,32 @@ n · m. Memory-mapped float32 or float64 input in C order is never copied whole.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from threading import Lock
-from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from precall.data.feature_sets import Rows
 from precall.engines.answers import Counts, Floats, Met, Nearest, Relation
-from precall.engines.cpu.candidates import Candidates, collect_nearest
+from precall.engines.cpu.candidates import (
+    UNKNOWN,
+    Candidates,
+    collect_nearest,
+    mark_unproven,
+)
 from precall.engines.cpu.counts import HITS_AT_A_TIME, Waiting, count_near
-from precall.engines.cpu.grid import Grid
 from precall.engines.cpu.kernel_choice import best_kernel
 from precall.engines.cpu.log_sums import sum_logs
+from precall.engines.cpu.mutual import collect_mutually, is_worth_it
 from precall.engines.cpu.nearest import kth_distances
-from precall.engines.cpu.pairs import Bound
+from precall.engines.cpu.placed_session import CHUNKS_PER_THREAD, PlacedSession, in_order
 from precall.engines.cpu.relations import Ratios, Side, relate
-from precall.engines.cpu.rows import PackedReferences, PackedRows, PlacedSet, Places
-from precall.engines.cpu.rulers import Ruler
-from precall.engines.cpu.tiles import Tiles, room_for_hits
-from precall.engines.protocol import Advance, Balls, Limits, Meeting, Neighbors, Session
+from precall.engines.cpu.rows import PackedReferences, PackedRows, Places
+from precall.engines.cpu.tiles import room_for_hits
+from precall.engines.protocol import Advance, Balls, Limits, Meeting, Neighbors
 from precall.runtime.threads import in_threads
 
-T = TypeVar("T")
-A = TypeVar("A", bound=np.generic)
-Work = Callable[[int, PackedRows, Places], T | None]
-# on a chunk of the queries of a question, given by their places; None if direct tiles are needed
-
-_CHUNK_BYTES = 384 * 1024  # of packed queries: they stay in the second-level cache
-_CHUNK_PRODUCTS = 2 * 10**10  # under a second: the grain of progress and of Ctrl-C
-_CHUNKS_PER_THREAD = 4
 _CAPACITY_PER_NEIGHBOR = 4
 _LEAST_CAPACITY = 64
-_MOST_PACKED = 256 * 2**20  # bytes of packed references that are kept for the next question
-_WEIGHED_CHUNK = 192  # queries: what the heaviest of them could tell limits what is looked at
 _MANY_UNKNOWN = 1 / 8  # of a chunk: then the next one begins with direct tiles
 
 
@@ -74,142 +65,11 @@ class CpuEngine:
 
     def open(self, threads: int, advance: Advance) -> "CpuSession":
         """Return a session that holds no rows yet."""
-        return CpuSession(self, threads, advance)
+        return CpuSession(self.kernel, self.chunk, self.is_direct, threads, advance)
 
 
-class CpuSession(Session):
-    """Sets on one grid, which is chosen anew when other sets are placed."""
-
-    def __init__(self, engine: CpuEngine, threads: int, advance: Advance) -> None:
-        super().__init__(threads, advance)
-        self.engine, self.kernel = engine, engine.kernel
-        self._arrays: list[Any] = []
-        self._sets: list[PlacedSet] = []  # of the arrays; empty until a question is asked
-        self.grid: Grid  # of the sets
-        self._packed: list[tuple[Rows, PackedReferences]] = []  # the latest last
-        self._needs_direct: set[str] = set()  # questions that the grid has no resolution for
-        self._lock = Lock()
-
-    # Sets
-
-    def place(self, *sets: Rows) -> None:
-        """Take over the arrays that these rows are stored in."""
-        for rows in sets:
-            if not any(array is rows.array for array in self._arrays):
-                self._arrays.append(rows.array)
-                self._forget()
-
-    def drop(self, *sets: Rows) -> None:
-        """Forget the arrays that these rows are stored in."""
-        dropped = [rows.array for rows in sets]
-        self._arrays = [a for a in self._arrays if not any(a is array for array in dropped)]
-        self._forget()
-
-    def close(self) -> None:
-        """Let go of all rows."""
-        self._arrays = []
-        self._forget()
-
-    def _forget(self) -> None:
-        self._sets, self._packed, self._needs_direct = [], [], set()
-
-    def _settle(self) -> None:
-        """Place all sets on a common grid, unless they are."""
-        if self._sets:
-            return
-        dtype = np.result_type(*(array.dtype for array in self._arrays))
-        whole = [Rows(array) for array in self._arrays]
-        self.grid = Grid.around(whole)
-        placed = in_threads(self.grid.place_all, whole, self.threads)
-        for array, on_grid in zip(self._arrays, placed, strict=True):
-            base = np.ascontiguousarray(array, dtype=dtype).view(np.ndarray).view()
-            base.flags.writeable = False
-            self._sets.append(PlacedSet(base, on_grid))
-
-    def _set(self, rows: Rows) -> PlacedSet:
-        for array, placed_set in zip(self._arrays, self._sets, strict=True):
-            if array is rows.array:
-                return placed_set
-        raise LookupError("these rows were not placed")
-
-    def _references(self, rows: Rows, *, is_direct: bool) -> PackedReferences:
-        """Pack references, or take them as they were packed for an earlier question."""
-        with self._lock:
-            for known, packed in self._packed:
-                if known is rows and packed.packed.is_direct == is_direct:
-                    return packed
-            placed, stored = self._set(rows), rows.stored
-            found = PackedReferences.of(placed, stored, self.kernel, is_direct=is_direct)
-            self._packed.append((rows, found))
-            while sum(p.packed.panels.nbytes for _, p in self._packed[:-1]) > _MOST_PACKED:
-                self._packed.pop(0)
-            return found
-
-    # Chunks and threads
-
-    def _over_chunks(
-        self,
-        name: str,
-        queries: Sequence[Rows],
-        work: Work[T],
-        orders: Sequence[Places] | None = None,
-    ) -> list[list[tuple[Places, T]]]:
-        """Do ``work`` on every chunk of the queries of every question, in whatever order is best.
-
-        Where the grid leaves too much open, and for queries that are not on it, with direct tiles.
-        """
-        if not queries:
-            return []
-        self._settle()
-        size = self.engine.chunk or self._chunk_size(queries)
-        if orders is not None:
-            size = min(size, _WEIGHED_CHUNK)
-        stored = [rows.stored for rows in queries]
-        chunks = []
-        for i, rows in enumerate(queries):
-            is_far = self._set(rows).placed.is_far[stored[i]]
-            order = np.arange(len(rows)) if orders is None else orders[i]
-            for of_kind in (False, True):
-                places = order[is_far[order] == of_kind]
-                parts = range(0, len(places), size)
-                chunks += [(i, places[start : start + size], of_kind) for start in parts]
-
-        def task(chunk: tuple[int, Places, bool]) -> T:
-            i, places, is_far = chunk
-            for is_direct in (False, True):
-                if not is_direct and (is_far or self._is_direct(name)):
-                    continue
-                height = self.kernel.shape(is_direct=is_direct).rows
-                rows = stored[i][places]
-                placed = self._set(queries[i])
-                result = work(i, PackedRows.of(placed, rows, height, is_direct=is_direct), places)
-                if result is not None:
-                    return result
-                self._needs_direct.add(name)
-            raise AssertionError("direct tiles leave nothing open")
-
-        found: list[list[tuple[Places, T]]] = [[] for _ in queries]
-        for (i, places, _), result in zip(
-            chunks, in_threads(task, chunks, self.threads), strict=True
-        ):
-            found[i].append((places, result))
-        return found
-
-    def _is_direct(self, name: str) -> bool:
-        """Whether a kind of question is asked of direct tiles from the start."""
-        return self.engine.is_direct or name in self._needs_direct
-
-    def _chunk_size(self, queries: Sequence[Rows]) -> int:
-        n_features, most_references = queries[0].n_features, max(map(len, self._arrays))
-        size = min(
-            _CHUNK_BYTES // (2 * n_features),
-            _CHUNK_PRODUCTS // (n_features * most_references + 1),
-            math.ceil(sum(map(len, queries)) / (_CHUNKS_PER_THREAD * self.threads)),
-        )
-        rows = self.kernel.grid.rows
-        return max(1, size // rows) * rows
-
-    # Questions
+class CpuSession(PlacedSession):
+    """Answers questions about placed sets."""
 
     def nearest(self, questions: Sequence[Neighbors]) -> list[list[Nearest]]:
         """See :meth:`Session.nearest`."""
@@ -218,20 +78,69 @@ class CpuSession(Session):
 
     def kth(self, questions: Sequence[Neighbors]) -> list[Floats]:
         """See :meth:`Session.kth`."""
+        if not questions:
+            return []
+        self._settle()
+        own = {i: self._own_kth(q) for i, q in enumerate(questions) if self._asks_of_itself(q)}
+        others = [question for i, question in enumerate(questions) if i not in own]
 
         def work(i: int, queries: PackedRows, places: Places) -> Floats:
-            found = self._kth(queries, questions[i])
-            self.advance(len(places) * sum(map(len, questions[i].references)))
+            found = self._kth(queries, others[i])
+            self.advance(len(places) * sum(map(len, others[i].references)))
             return found
 
-        parts = self._over_chunks("kth", [question.queries for question in questions], work)
-        return [_in_order(of_question) for of_question in parts]
+        parts = self._over_chunks("kth", [question.queries for question in others], work)
+        found = iter(in_order(of_question) for of_question in parts)
+        return [own[i] if i in own else next(found) for i in range(len(questions))]
+
+    def _asks_of_itself(self, question: Neighbors) -> bool:
+        """Whether queries are the references, and every pair is worth looking at once."""
+        is_own = len(question.references) == 1 and question.queries is question.references[0]
+        shape = self.kernel.shape(is_direct=self._is_direct("kth"))
+        size = len(question.queries), question.queries.n_features
+        return is_own and is_worth_it(*size, max(question.ks), shape)
+
+    def _own_kth(self, question: Neighbors) -> Floats:
+        """How far rows are from their k-th nearest among themselves."""
+        is_direct = self._is_direct("kth")
+        shape, depth = self.kernel.shape(is_direct=is_direct), max(question.ks)
+        references = self._references(question.queries, is_direct=is_direct)
+        placed = self._set(question.queries)
+        rows, far_rows = references.packed.rows, references.far_rows
+        queries = PackedRows.of(placed, rows, shape.rows, is_direct=is_direct)
+        ruler, together = self._ruler(queries), self._chunk_size([question.queries]) // shape.rows
+        found = collect_mutually(
+            queries, references, shape, ruler, depth, max(1, together), self.threads, self.advance
+        )
+        if not is_direct and np.mean(found.sizes == UNKNOWN) > _MANY_UNKNOWN:
+            self._needs_direct.add("kth")
+            return self._own_kth(question)
+        self.advance(len(question.queries) ** 2 - len(rows) ** 2)
+        out = np.empty((len(question.queries), 1, len(question.ks)))
+
+        def finish(part: slice) -> None:
+            chosen = queries.queries._replace(
+                rows=rows[part], lengths=queries.queries.lengths[part]
+            )
+            of_part = np.empty((len(chosen.rows), 1, len(question.ks)))
+            members, lists = references.references, found.part(part)
+            ks = np.array(question.ks)
+            kth_distances(chosen, (members, members), (lists, lists), ks, ruler, of_part)
+            self._ask_again(of_part, chosen.rows, question, is_direct=is_direct)
+            out[references.places[part]] = of_part
+
+        size = math.ceil(len(rows) / (CHUNKS_PER_THREAD * self.threads))
+        parts = [slice(start, start + size) for start in range(0, len(rows), size)]
+        in_threads(finish, parts, self.threads)
+        if len(far_rows):
+            far = PackedRows.of(placed, far_rows, self.kernel.direct.rows, is_direct=True)
+            out[references.far_places] = self._kth(far, question)
+        return out
 
     def _kth(self, queries: PackedRows, question: Neighbors, *, guesses: bool = True) -> Floats:
-        """Answer for a chunk: on the grid, then directly, then without a guess."""
-        classes = [
-            self._references(rows, is_direct=queries.is_direct) for rows in question.references
-        ]
+        """Answer for a chunk."""
+        is_direct = queries.is_direct
+        classes = [self._references(rows, is_direct=is_direct) for rows in question.references]
         out = np.empty((len(queries.rows), 1 if len(classes) == 1 else 3, len(question.ks)))
         depth = max(question.ks)
         found = [self._candidates(queries, of, c, depth, guesses) for c, of in enumerate(classes)]
@@ -240,19 +149,31 @@ class CpuSession(Session):
             (classes[0].references, classes[-1].references),
             (found[0], found[-1]),
             np.array(question.ks),
-            queries.error + max(of.largest_error for of in classes),
             self._ruler(queries),
             out,
         )
-        unknown = np.flatnonzero(np.isnan(out[:, 0, 0]))
-        if len(unknown):
-            if not queries.is_direct and len(unknown) > _MANY_UNKNOWN * len(out):
-                self._needs_direct.add("kth")
-            height = self.kernel.direct.rows
-            placed, rows = self._set(question.queries), queries.rows[unknown]
-            again = PackedRows.of(placed, rows, height, is_direct=True)
-            out[unknown] = self._kth(again, question, guesses=guesses and not queries.is_direct)
+        self._ask_again(out, queries.rows, question, is_direct=is_direct, guesses=guesses)
         return out
+
+    def _ask_again(
+        self,
+        out: Floats,
+        rows: Places,
+        question: Neighbors,
+        *,
+        is_direct: bool,
+        guesses: bool = True,
+    ) -> None:
+        """Fill in what the candidates did not tell: without a guess, and then directly."""
+        unknown = np.flatnonzero(np.isnan(out[:, 0, 0]))
+        if len(unknown) == 0:
+            return
+        if not is_direct and len(unknown) > _MANY_UNKNOWN * len(out):
+            self._needs_direct.add("kth")
+        is_direct = is_direct or not guesses or self._is_direct("kth")
+        height, placed = self.kernel.shape(is_direct=is_direct).rows, self._set(question.queries)
+        again = PackedRows.of(placed, rows[unknown], height, is_direct=is_direct)
+        out[unknown] = self._kth(again, question, guesses=False)
 
     def _candidates(
         self,
@@ -263,22 +184,17 @@ class CpuSession(Session):
         guesses: bool,
     ) -> Candidates:
         capacity = max(_LEAST_CAPACITY, _CAPACITY_PER_NEIGHBOR * depth)
-        n = len(queries.rows)
-        codes, cols = np.empty((2, n, capacity), np.int32)
-        found = Candidates(codes, cols, np.empty(n, np.int64))
+        error, n_padded = queries.error + references.largest_error, len(queries.norm)
+        found, ruler = Candidates.none(error, capacity, n_padded), self._ruler(queries)
+        tiles = self._tiles(queries, references)
+        n_guessed = len(tiles.b) if guesses else 0
+        hits = room_for_hits(self.kernel.shape(is_direct=queries.is_direct))
         collect_nearest(
-            self._tiles(queries, references),
-            label,
-            references.never,
-            queries.error + references.largest_error,
-            self._ruler(queries),
-            depth,
-            guesses,
-            queries.queries,
-            references.references,
-            room_for_hits(self.kernel.shape(is_direct=queries.is_direct)),
-            found,
-        )
+            tiles, (0, 0), False, len(tiles.a), n_guessed, label, references.never, ruler, depth,
+            queries.queries, references.references, hits, found,
+        )  # fmt: skip
+        if guesses:
+            mark_unproven(found, depth, len(references.places), ruler)
         return found
 
     def count(self, questions: Sequence[Balls]) -> list[Counts]:
@@ -300,7 +216,7 @@ class CpuSession(Session):
             return counts
 
         parts = self._over_chunks("count", [balls.queries for balls in questions], work)
-        return [_in_order(of_question) for of_question in parts]
+        return [in_order(of_question) for of_question in parts]
 
     def relate(self, questions: Sequence[Meeting]) -> list[Relation]:
         """See :meth:`Session.relate`."""
@@ -384,37 +300,7 @@ class CpuSession(Session):
             return sums.T
 
         parts = self._over_chunks("log_sums", [question.queries for question in questions], work)
-        return [np.ascontiguousarray(_in_order(of_question).T) for of_question in parts]
-
-    # What the kernels want to know
-
-    def _tiles(self, queries: PackedRows, references: PackedReferences) -> Tiles:
-        packed = references.packed
-        return Tiles(
-            self.kernel.shape(is_direct=queries.is_direct).code,
-            queries.panels,
-            packed.panels,
-            queries.norm,
-            packed.norm,
-            len(queries.rows),
-            len(packed.rows),
-        )
-
-    def _ruler(self, queries: PackedRows) -> Ruler:
-        grid, is_direct = self.grid, queries.is_direct
-        step = 1.0 if is_direct else grid.step
-        return Ruler(is_direct, step, grid.slack.relative, grid.slack.absolute)
-
-    def _pair(self, queries: PackedRows, references: PackedReferences) -> tuple[Any, ...]:
-        """The arguments that all kernels of pairs begin with."""
-        errors = queries.error, references.packed.error
-        largest = float(queries.error.max()), references.largest_error
-        return (
-            self._tiles(queries, references),
-            Bound(*errors, *largest, self._ruler(queries)),
-            queries.queries,
-            references.references,
-        )
+        return [np.ascontiguousarray(in_order(of_question).T) for of_question in parts]
 
 
 def _heaviest_first(meeting: Meeting) -> Places:
@@ -422,12 +308,3 @@ def _heaviest_first(meeting: Meeting) -> Places:
     if meeting.weights is None or meeting.n_ratios == 0:
         return np.arange(len(meeting.balls.queries))
     return np.argsort(-meeting.weights[0], kind="stable")
-
-
-def _in_order(parts: Sequence[tuple[Places, NDArray[A]]]) -> NDArray[A]:
-    """Put together what was found of queries at some places."""
-    first = parts[0][1]
-    found = np.empty((sum(len(places) for places, _ in parts), *first.shape[1:]), first.dtype)
-    for places, of_part in parts:
-        found[places] = of_part
-    return found

@@ -117,18 +117,24 @@ def _look(found, start, limits, row_limit, is_last, n_rows, open_rows):
 @njit(cache=True, nogil=True, error_model="numpy")
 def _sweep(tiles, never, first, limits, row_limit, found, open_rows, hits):
     """Collect what may be within the limits of a block of queries that begins at ``first``."""
-    n_rows, n_panels = tiles.a.shape[2], tiles.b.shape[0]
+    kernel, a, b, row_norm, col_norm, n_queries, n_cols = tiles
+    pairs, tile, masks = hits
+    n_rows, n_panels = a.shape[2], b.shape[0]
     codes, kept, sizes = found.codes, found.kept, found.sizes
-    last, start = min(first + len(open_rows), tiles.a.shape[0]), first * n_rows
+    last, start = min(first + len(open_rows), a.shape[0]), first * n_rows
     for a_panel in range(first, last):
-        open_rows[a_panel - first] = min(n_rows, len(limits.error) - a_panel * n_rows)
+        open_rows[a_panel - first] = min(n_rows, n_queries - a_panel * n_rows)
     for b_panel in range(n_panels):
         for a_panel in range(first, last):
             if open_rows[a_panel - first] == 0:
                 continue
-            for t in range(find_hits(tiles, a_panel, b_panel, row_limit, never, hits)):
-                s = hits.rows[t] - start
-                codes[s, sizes[s]], kept[s, sizes[s]] = hits.codes[t], hits.cols[t]
+            n_hits = find_hits(
+                kernel, a, b, row_norm, col_norm, n_queries, n_cols, a_panel, b_panel, row_limit,
+                never, pairs, tile, masks,
+            )  # fmt: skip
+            for t in range(n_hits):
+                s = pairs[0, t] - start
+                codes[s, sizes[s]], kept[s, sizes[s]] = pairs[2, t], pairs[1, t]
                 sizes[s] += 1
         is_last = b_panel == n_panels - 1
         if (is_last or (b_panel + 1) % _PANELS_BETWEEN == 0) and not _look(

@@ -95,7 +95,7 @@ def _kth(query, length, classes, start, stop, codes, cols, k, error, ruler, fast
 
 
 @njit(cache=True, nogil=True)
-def kth_distances(queries, classes, found, ks, error, ruler, out):
+def kth_distances(queries, classes, found, ks, ruler, out):
     """Canonical squared distances to the k-th nearest of class 0, of class 1 and of both.
 
     Parameters
@@ -104,8 +104,6 @@ def kth_distances(queries, classes, found, ks, error, ruler, out):
         Two of :class:`References`, and what was found among each.
     ks
         Which neighbours to tell.
-    error
-        (n_queries,) largest ρ + ρ′ of any pair of the query, in steps.
     out
         Output, (n_queries, 3, n_ks); inf where there are fewer; NaN where the candidates are
         unknown. With a second axis of length 1 only class 0 is looked at.
@@ -127,6 +125,7 @@ def kth_distances(queries, classes, found, ks, error, ruler, out):
             out[i] = np.nan
             continue
         query, length = queries.base[queries.rows[i]], queries.lengths[i]
+        error = max(found[0].error[i], found[1].error[i])
         for which in range(out.shape[1]):
             start, stop = (0, 2) if which == 2 else (which, which + 1)
             n = 0
@@ -138,6 +137,6 @@ def kth_distances(queries, classes, found, ks, error, ruler, out):
             for t in range(len(ks)):
                 if ks[t] <= n_members[which]:
                     out[i, which, t] = _kth(
-                        query, length, classes, start, stop, codes[:n], cols[:n], ks[t], error[i],
+                        query, length, classes, start, stop, codes[:n], cols[:n], ks[t], error,
                         ruler, fast, stored,
                     )  # fmt: skip

@@ -19,6 +19,7 @@ from precall.engines.cpu.rulers import code_limits, least_distance
 from precall.engines.cpu.tiles import ALL, find_hits
 from precall.runtime.compiling import njit
 
+_MEETINGS = 16  # that a row needs to find the best, on any ruler
 _MEETING = 4  # pairs in doubt that take as long as one that is measured canonically
 
 
@@ -169,38 +170,6 @@ def _relate_far(queries, references, thresholds, ratios, bound, of_query, of_far
 
 
 @njit(cache=True, nogil=True)
-def _count_pair(code, i, j, limits, thresholds, queries, references, ruler, of_query, of_near):
-    """Count a hit in the balls of both; returns how many of them its code leaves open."""
-    n_in_doubt = 0
-    for ball in range(len(thresholds.of_query)):
-        inside = code <= limits.row_inner[i, ball]
-        if not inside and code <= limits.row_outer[i, ball]:
-            inside = settle(queries, i, references, j, thresholds.of_query[ball, i], ruler)
-            n_in_doubt += 1
-        of_query.in_own[i, ball] += inside
-        of_near.in_others[j, ball] += inside
-    for ball in range(len(thresholds.of_near)):
-        inside = code <= limits.col_inner[j, ball]
-        if not inside and code <= limits.col_outer[j, ball]:
-            inside = settle(queries, i, references, j, thresholds.of_near[ball, j], ruler)
-            n_in_doubt += 1
-        of_query.in_others[i, ball] += inside
-        of_near.in_own[j, ball] += inside
-    return n_in_doubt
-
-
-@njit(cache=True, nogil=True)
-def _may_be_best(code, i, j, of_query, of_near, ratios, bound):
-    """Whether a pair may be the best that either of them met so far."""
-    if code <= of_query.limits[i] or code <= of_near.nearest_limits[j]:
-        return True
-    if code > of_near.limits[j]:
-        return False
-    least = least_distance(code, bound.row_error[i] + bound.col_error[j], bound.ruler)
-    return _may_be_larger(least * least, ratios.weights, i, of_near.ratio, j)
-
-
-@njit(cache=True, nogil=True)
 def _tile_limits(ball_limits, best):
     """Limits of tiles that let pass what may be in a ball, and what may be the best."""
     limits = ball_limits.copy()
@@ -226,25 +195,51 @@ def relate(tiles, bound, queries, references, thresholds, ratios, hits, of_query
     -------
     Whether it was done; if not, too many pairs on the grid were in doubt.
     """
+    kernel, a, b, row_norm, col_norm, n_rows, n_cols = tiles
+    found, tile, masks = hits
     _narrow_again(of_near, ratios.largest, bound)
     limits, ruler = limits_of_balls(tiles, thresholds, bound), bound.ruler
-    row_ball, col_ball = limits.row_tile, limits.col_tile
+    row_inner, row_outer, col_inner, col_outer, row_ball, col_ball = limits
     row_tile, col_tile = _tile_limits(row_ball, of_query), _tile_limits(col_ball, of_near)
-    n_in_doubt = 0
-    for b_panel in range(tiles.b.shape[0]):
-        for a_panel in range(tiles.a.shape[0]):
-            for t in range(find_hits(tiles, a_panel, b_panel, row_tile, col_tile, hits)):
-                i, j, code = hits.rows[t], hits.cols[t], hits.codes[t]
-                n_in_doubt += _count_pair(
-                    code, i, j, limits, thresholds, queries, references, ruler, of_query, of_near
-                )
-                if _may_be_best(code, i, j, of_query, of_near, ratios, bound):
+    query_own, query_others, row_best = of_query.in_own, of_query.in_others, of_query.limits
+    near_own, near_others, col_best = of_near.in_own, of_near.in_others, of_near.limits
+    row_error, col_error, col_nearest = bound.row_error, bound.col_error, of_near.nearest_limits
+    of_rows, of_cols, weights, col_ratio = (
+        thresholds.of_query, thresholds.of_near, ratios.weights, of_near.ratio,
+    )  # fmt: skip
+    n_in_doubt = -_MEETING * _MEETINGS * (n_rows + n_cols)
+    for b_panel in range(b.shape[0]):
+        for a_panel in range(a.shape[0]):
+            n_hits = find_hits(
+                kernel, a, b, row_norm, col_norm, n_rows, n_cols, a_panel, b_panel, row_tile,
+                col_tile, found, tile, masks,
+            )  # fmt: skip
+            for t in range(n_hits):
+                i, j, code = found[0, t], found[1, t], found[2, t]
+                for ball in range(len(of_rows)):
+                    inside = code <= row_inner[i, ball]
+                    if not inside and code <= row_outer[i, ball]:
+                        inside = settle(queries, i, references, j, of_rows[ball, i], ruler)
+                        n_in_doubt += 1
+                    query_own[i, ball] += inside
+                    near_others[j, ball] += inside
+                for ball in range(len(of_cols)):
+                    inside = code <= col_inner[j, ball]
+                    if not inside and code <= col_outer[j, ball]:
+                        inside = settle(queries, i, references, j, of_cols[ball, j], ruler)
+                        n_in_doubt += 1
+                    query_others[i, ball] += inside
+                    near_own[j, ball] += inside
+                is_near = code <= row_best[i] or code <= col_nearest[j]
+                if not is_near and code <= col_best[j]:
+                    least = least_distance(code, row_error[i] + col_error[j], ruler)
+                    is_near = _may_be_larger(least * least, weights, i, col_ratio, j)
+                if is_near:
                     _meet(queries, i, references, j, thresholds, ratios, bound, of_query, of_near)
-                    row_tile[i] = max(row_ball[i], of_query.limits[i])
-                    col_tile[j] = max(col_ball[j], of_near.limits[j])
+                    row_tile[i] = max(row_ball[i], row_best[i])
+                    col_tile[j] = max(col_ball[j], col_best[j])
                     n_in_doubt += _MEETING
-        n_pairs = len(queries.rows) * (b_panel + 1) * tiles.b.shape[2]
-        if not ruler.is_direct and are_too_many(n_in_doubt, n_pairs):
+        if not ruler.is_direct and are_too_many(n_in_doubt, n_rows * (b_panel + 1) * b.shape[2]):
             return False
     _relate_far(queries, references, thresholds, ratios, bound, of_query, of_far)
     return True

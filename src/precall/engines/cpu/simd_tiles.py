@@ -128,18 +128,17 @@ class _TileEmitter(ABC):
         masks: ir.Value,
     ) -> ir.Value:
         """Write the hits of each row as bits, and return all of them together."""
-        col_limits = [self._load(check, col_limit, part) for part in self.parts]
+        one = ir.Constant(self.int32s, [1] * self.lanes)  # as AVX2 has ">", and no ">="
+        col_limits = [check.add(self._load(check, col_limit, part), one) for part in self.parts]
         any_hit: ir.Value = ir.Constant(_I32, 0)
         for row in self.rows:
-            limit = self._broadcast(check, row_limit, row)
+            limit = check.add(self._broadcast(check, row_limit, row), one)
             mask: ir.Value = ir.Constant(_I32, 0)
             for part in self.parts:
                 # select(x > y) is folded into one "maximum" instruction
                 is_wider = check.icmp_signed(">", limit, col_limits[part])
                 loosest = check.select(is_wider, limit, col_limits[part])
-                beyond = check.icmp_signed(">", codes[row, part], loosest)  # AVX2 has no "<="
-                hits = check.not_(self._bits(check, beyond))
-                hits = check.and_(hits, ir.Constant(_I32, 2**self.lanes - 1))
+                hits = self._bits(check, check.icmp_signed(">", loosest, codes[row, part]))
                 mask = check.or_(mask, check.shl(hits, ir.Constant(_I32, part * self.lanes)))
             check.store(mask, self._address(check, masks, row))
             any_hit = check.or_(any_hit, mask)

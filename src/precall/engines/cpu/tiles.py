@@ -56,9 +56,7 @@ class Tiles(NamedTuple):
 class Hits(NamedTuple):
     """Room for the hits of a tile."""
 
-    rows: Any  # (most,) int32
-    cols: Any  # (most,) int32
-    codes: Any  # (most,) int32
+    found: Any  # (3, most) int32: row, column and code of each
     tile: Any  # (panel_rows, panel_cols) int32: the codes of a tile with hits
     masks: Any  # (panel_rows,) uint32: which are hits
 
@@ -101,9 +99,9 @@ def pad(values: NDArray[Any], panel_rows: int, fill: int) -> NDArray[np.int32]:
 
 def room_for_hits(shape: TileShape) -> Hits:
     """Allocate what the hits of one tile need."""
-    rows, cols, codes = np.empty((3, shape.rows * shape.cols), np.int32)
+    found = np.empty((3, shape.rows * shape.cols), np.int32)
     tile = np.empty((shape.rows, shape.cols), np.int32)
-    return Hits(rows, cols, codes, tile, np.empty(shape.rows, np.uint32))
+    return Hits(found, tile, np.empty(shape.rows, np.uint32))
 
 
 @njit(cache=True, nogil=True)
@@ -201,42 +199,39 @@ def _tile_hits(
     )
 
 
-@njit(cache=True, nogil=True)
-def _decode(hits, first_row, n_rows, first_col, n_cols):
-    """List the hits of a tile, of which so many rows and columns are no padding."""
-    known = np.uint32(0xFFFFFFFF) if n_cols >= 32 else np.uint32((1 << n_cols) - 1)
-    n = 0
-    for r in range(n_rows):
-        mask = hits.masks[r] & known
-        while mask:
-            c = lowest_bit(mask)
-            mask &= np.uint32(mask - np.uint32(1))
-            hits.rows[n], hits.cols[n] = first_row + r, first_col + c
-            hits.codes[n] = hits.tile[r, c]
-            n += 1
-    return n
-
-
+# Arrays are arguments of their own: taken out of a tuple once a tile, or once a hit, each of them
+# would have its references counted, which costs more than the hit.
 @njit(cache=True, nogil=True, inline="always")
-def find_hits(tiles, a_panel, b_panel, row_limit, col_limit, hits):
+def find_hits(
+    kernel, a, b, row_norm, col_norm, n_rows, n_cols, a_panel, b_panel, row_limit, col_limit,
+    found, tile, masks,
+):  # fmt: skip
     """Compare one tile, and list its hits; returns how many there are.
 
     Parameters
     ----------
+    kernel, a, b, row_norm, col_norm, n_rows, n_cols
+        Of :class:`Tiles`.
     row_limit, col_limit
         int32, padded to panels.
-    hits
-        Output.
+    found, tile, masks
+        Output: of :class:`Hits`.
     """
     n = 0
     if _tile_hits(
-        tiles.kernel, tiles.a, a_panel, tiles.b, b_panel, row_limit, tiles.row_norm,
-        tiles.col_norm, col_limit, hits.tile, hits.masks,
-    ):  # fmt: skip
-        n_rows, n_cols = hits.tile.shape
-        first_row, first_col = a_panel * n_rows, b_panel * n_cols
-        n = _decode(
-            hits, first_row, min(n_rows, tiles.n_rows - first_row), first_col,
-            min(n_cols, tiles.n_cols - first_col),
-        )  # fmt: skip
+        kernel, a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, tile, masks
+    ):
+        height, width = tile.shape
+        first_row, first_col = a_panel * height, b_panel * width
+        known = np.uint32(0xFFFFFFFF)  # columns that are no padding
+        if n_cols - first_col < width:
+            known = np.uint32((1 << (n_cols - first_col)) - 1)
+        for r in range(min(height, n_rows - first_row)):
+            mask = masks[r] & known
+            while mask:
+                c = lowest_bit(mask)
+                mask &= np.uint32(mask - np.uint32(1))
+                found[0, n], found[1, n] = first_row + r, first_col + c
+                found[2, n] = tile[r, c]
+                n += 1
     return n
