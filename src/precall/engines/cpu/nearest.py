@@ -75,9 +75,13 @@ def _n_far_within(references, length, reach):
 @njit(cache=True, nogil=True)
 def _kth(query, length, classes, start, stop, codes, cols, k, error, ruler, fast, stored):
     """Squared distance to the k-th nearest of the classes between ``start`` and ``stop``."""
-    reach, n_far = _reach(codes, k, error, ruler), 0
+    reach, n_far = np.inf, 0
     for label in range(start, stop):
-        n_far += _n_far_within(classes[label], length, reach)
+        n_far += len(classes[label].far)
+    if n_far > 0:
+        reach, n_far = _reach(codes, k, error, ruler), 0
+        for label in range(start, stop):
+            n_far += _n_far_within(classes[label], length, reach)
     if n_far == 0:
         return _kth_by_codes(query, classes, codes, cols, k, error, ruler, fast, stored)
     n = 0
