@@ -17,7 +17,7 @@ from precall.engines.cpu.grid import Grid, Slack
 from precall.engines.cpu.kernel_choice import KERNELS, is_supported
 from precall.engines.cpu.mutual import collect_mutually
 from precall.engines.cpu.rulers import Ruler, code_limits, narrowed, widened
-from precall.engines.cpu.tiles import code_of, pack_direct
+from precall.engines.cpu.tiling.tiles import code_of, pack_direct
 from precall.engines.reference import ReferenceEngine
 from precall.neighbors.statistics import Ball, CrossPlan, NeighborPlan
 from precall.neighbors.sweeps import Ask

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from precall.engines.cpu.pairs import canonical_squared
 from precall.engines.cpu.rulers import is_exact, widened
-from precall.engines.cpu.tiles import ALL, NONE, find_hits
+from precall.engines.cpu.tiling.tiles import ALL, NONE, find_hits
 from precall.runtime.compiling import njit
 
 Floats = NDArray[np.float64]

@@ -6,7 +6,7 @@ import numpy as np
 
 from precall.engines.cpu.pairs import are_too_many, is_beyond, is_within
 from precall.engines.cpu.rulers import code_limits
-from precall.engines.cpu.tiles import NONE, find_hits
+from precall.engines.cpu.tiling.tiles import NONE, find_hits
 from precall.runtime.compiling import njit
 
 HITS_AT_A_TIME = 64

@@ -32,7 +32,7 @@ from precall.engines.cpu.nearest import kth_distances
 from precall.engines.cpu.placed_session import CHUNKS_PER_THREAD, PlacedSession, in_order
 from precall.engines.cpu.relations import Ratios, Side, relate
 from precall.engines.cpu.rows import PackedReferences, PackedRows, Places
-from precall.engines.cpu.tiles import room_for_hits
+from precall.engines.cpu.tiling.tiles import room_for_hits
 from precall.engines.protocol import Advance, Balls, Limits, Meeting, Neighbors
 from precall.runtime.threads import in_threads
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from precall.data.feature_sets import Rows
 from precall.engines.cpu.grid_kernels import place_rows, row_lengths
-from precall.engines.cpu.tiles import MAX_NORM
+from precall.engines.cpu.tiling.tiles import MAX_NORM
 
 Floats = NDArray[np.float64]
 
@@ -134,7 +134,7 @@ def _sample(rows: Rows) -> Floats:
     chosen = np.unique(np.linspace(0, len(rows) - 1, _SAMPLE).astype(np.intp))
     if rows.selection is not None:
         chosen = rows.selection[chosen]
-    return rows.array[chosen].astype(np.float64)
+    return np.asarray(rows.array[chosen], np.float64)
 
 
 def _lengths(rows: Rows, center: Floats) -> Floats:

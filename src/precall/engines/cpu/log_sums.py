@@ -11,7 +11,7 @@ import numpy as np
 
 from precall.engines.cpu.pairs import are_too_many, fast_squared
 from precall.engines.cpu.rulers import code_limits, largest_of
-from precall.engines.cpu.tiles import NONE, find_hits
+from precall.engines.cpu.tiling.tiles import NONE, find_hits
 from precall.runtime.compiling import njit
 
 _CAPACITY = 4096

@@ -17,7 +17,7 @@ from precall.engines.cpu.candidates import (
 from precall.engines.cpu.kernel_choice import TileShape
 from precall.engines.cpu.rows import PackedReferences, PackedRows
 from precall.engines.cpu.rulers import Ruler
-from precall.engines.cpu.tiles import Tiles, room_for_hits
+from precall.engines.cpu.tiling.tiles import Tiles, room_for_hits
 from precall.runtime.threads import in_threads
 
 _LEAST_CAPACITY = 32

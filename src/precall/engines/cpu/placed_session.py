@@ -15,7 +15,7 @@ from precall.engines.cpu.kernel_choice import Kernel
 from precall.engines.cpu.pairs import Bound
 from precall.engines.cpu.rows import PackedReferences, PackedRows, PlacedSet, Places
 from precall.engines.cpu.rulers import Ruler
-from precall.engines.cpu.tiles import Tiles
+from precall.engines.cpu.tiling.tiles import Tiles
 from precall.engines.protocol import Advance, Session
 from precall.runtime.threads import in_threads
 

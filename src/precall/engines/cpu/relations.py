@@ -16,7 +16,7 @@ from precall.engines.cpu.pairs import (
     is_within_by,
 )
 from precall.engines.cpu.rulers import code_limits, least_distance
-from precall.engines.cpu.tiles import ALL, find_hits
+from precall.engines.cpu.tiling.tiles import ALL, find_hits
 from precall.runtime.compiling import njit
 
 _MEETINGS = 16  # that a row needs to find the best, on any ruler

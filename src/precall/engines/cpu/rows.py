@@ -10,7 +10,7 @@ from precall.engines.cpu.counts import Thresholds
 from precall.engines.cpu.grid import GridRows
 from precall.engines.cpu.kernel_choice import Kernel
 from precall.engines.cpu.pairs import Queries, References
-from precall.engines.cpu.tiles import NONE, pack_direct, pack_grid, pad
+from precall.engines.cpu.tiling.tiles import NONE, pack_direct, pack_grid, pad
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from precall.engines.cpu.simd_tiles import float_of
-from precall.engines.cpu.tiles import ALL, code_of
+from precall.engines.cpu.tiling.simd_tiles import float_of
+from precall.engines.cpu.tiling.tiles import ALL, code_of
 from precall.runtime.compiling import njit
 
 

@@ -26,7 +26,7 @@ from precall.engines.cpu.kernel_choice import (
     PORTABLE,
     TileShape,
 )
-from precall.engines.cpu.simd_tiles import (
+from precall.engines.cpu.tiling.simd_tiles import (
     avx2_direct_hits,
     avx2_grid_hits,
     avx512_direct_hits,

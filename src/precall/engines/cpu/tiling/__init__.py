@@ -1,0 +1,1 @@
+"""Tiles of pairs that are compared in registers."""
