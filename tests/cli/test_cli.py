@@ -400,7 +400,10 @@ def test_frechet(run, files):
         ),
         (["--folds", "1"], "folds must be an integer of at least 2; got 1."),
         (["--seed", "-4"], "Invalid value for '--seed': -4 is not in the range x>=0."),
-        (["--engine", "warp"], "engine='warp' is unknown; choose from 'auto', 'cpu', 'reference'."),
+        (
+            ["--engine", "warp"],
+            "engine='warp' is unknown; choose from 'auto', 'cpu', 'gpu', 'reference'.",
+        ),
         (["--zzzzz"], "No such option '--zzzzz'."),
     ],
 )

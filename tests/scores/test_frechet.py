@@ -86,7 +86,7 @@ HOSTILE = {
     "constant": lambda n: np.full((n, 5), 3.7),
     "duplicated columns": lambda n: np.repeat(RNG.normal(size=(n, 4)), 5, axis=1),
     "huge offset": lambda n: RNG.normal(size=(n, 8)) + 1e9,
-    "tiny": lambda n: RNG.normal(size=(n, 8)) * 1e-150,
+    "tiny": lambda n: RNG.normal(size=(n, 8)) * 1e-130,
     "large": lambda n: RNG.normal(size=(n, 8)) * 1e100,
 }
 
@@ -155,9 +155,9 @@ def test_bad_moment_files(tmp_path, arrays, message):
 def test_files_that_are_no_moments(tmp_path):
     path = tmp_path / "statistics.npz"
     path.write_bytes(b"\x80\x04nonsense")
-    with pytest.raises(precall.InputError, match=r"^real: cannot read moments from"):
+    with pytest.raises(precall.InputError, match=r"^real: .* is not a valid \.npz archive: "):
         frechet_distance(path, path)
-    with pytest.raises(precall.InputError, match=r"^real: cannot read moments from"):
+    with pytest.raises(precall.InputError, match=r"^real: cannot read .*: No such file or dir"):
         frechet_distance(tmp_path / "absent.npz", path)
 
 

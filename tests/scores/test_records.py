@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 import precall
-from precall.scores import METRICS
+from precall.scores import HEADLINE, METRICS
 from strategies import pairs_with_k
 
 
@@ -152,6 +152,7 @@ def test_several_k_share_names_and_a_table(pair):
 def test_defaults(pair):
     result = precall.evaluate(*pair, estimators=())
     assert {name: score.k for name, score in result.scores.items()} == {
+        **dict.fromkeys(HEADLINE),
         "precision": 3,
         "recall": 3,
         "density": 5,
@@ -162,7 +163,7 @@ def test_defaults(pair):
 
 
 def test_all_is_every_score(pair):
-    assert set(precall.evaluate(*pair, estimators=(), scores="all").scores) == set(METRICS)
+    assert set(precall.evaluate(*pair, estimators=(), scores="all").scores) == {*HEADLINE, *METRICS}
 
 
 def test_scores_do_not_depend_on_the_split_or_the_engine(pair):
