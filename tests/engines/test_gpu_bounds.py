@@ -1,5 +1,7 @@
 """What Q proves about canonical distances, checked in exact or extended arithmetic."""
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -77,3 +79,17 @@ def test_hashes_are_those_of_the_host(dtype):
     factors = torch.from_numpy(column_factors(7).view(np.int64))
     found = hashed(torch.from_numpy(rows), factors).numpy().view(np.uint64)
     assert np.array_equal(found, hash_rows(rows))
+
+
+def test_kernels_are_kept_somewhere(tmp_path, monkeypatch):
+    pytest.importorskip("triton", reason="triton is not installed (make test-gpu installs it)")
+    from precall.engines.gpu import fused
+
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "kernels"))
+    fused.keep_kernels()
+    assert os.environ["TRITON_CACHE_DIR"] == str(tmp_path / "kernels")
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "file" / "below"))
+    monkeypatch.setattr(fused, "private_folder", lambda: str(tmp_path))
+    fused.keep_kernels()
+    assert os.environ["TRITON_CACHE_DIR"] == str(tmp_path)

@@ -40,7 +40,7 @@ def _numba_can_keep() -> bool:
     return True
 
 
-def _private_folder() -> str:
+def private_folder() -> str:
     """A folder for this user alone: what is found in it will be run."""
     if hasattr(os, "getuid"):
         folder = Path(tempfile.gettempdir()) / f"precall-kernels-{os.getuid()}"
@@ -57,7 +57,7 @@ def _find_a_place() -> bool:
     if _numba_can_keep():
         return True
     try:
-        numba.config.CACHE_DIR = _private_folder()
+        numba.config.CACHE_DIR = private_folder()
     except OSError:
         return False
     return _numba_can_keep()

@@ -1,6 +1,8 @@
 """Tiles by the kernels of Triton."""
 
 import math
+import os
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,6 +13,7 @@ from precall.engines.gpu.levels import Approximation, Level, rounded_down, round
 from precall.engines.gpu.placing import honest_loss, padded
 from precall.engines.gpu.scale import Scale
 from precall.engines.gpu.tiles import MOST_PAIRS, Limits, Lists, Pairs, Tally
+from precall.runtime.compiling import private_folder
 
 _PAIRS_A_PROGRAM = 128
 _SMALL = 1024  # rows or columns that large blocks would leave idle
@@ -29,6 +32,18 @@ _EXACT = _shape(128, 64, 16, 4, 1) | {"enable_fp_fusion": False}  # no addition 
 _INTERPRETED = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 64, "GROUP": 4}
 
 
+def keep_kernels() -> None:
+    """Have Triton keep what it compiles in a temporary folder, where its own cannot be written."""
+    try:
+        folder = Path(os.environ.get("TRITON_CACHE_DIR") or Path.home() / ".triton" / "cache")
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return
+    except (OSError, RuntimeError):  # nobody may write there, or there is no home
+        pass
+    os.environ["TRITON_CACHE_DIR"] = private_folder()
+
+
 class FusedTiles:
     """One kernel a question: no Q is ever written to memory.
 
@@ -43,6 +58,8 @@ class FusedTiles:
     def __init__(self, device: torch.device, most_pairs: int = MOST_PAIRS) -> None:
         self.device, self.most_pairs = device, most_pairs
         self.is_compiled = device.type != "cpu"
+        if self.is_compiled:
+            keep_kernels()
         self.copies_blocks = (
             device.type == "cuda"
             and torch.version.hip is None
