@@ -139,11 +139,7 @@ def _measure_balls(
     role: Role,
 ) -> _BallsFound:
     """Find whom the balls of one class hold, in every block."""
-    from precall.neighbors.blocks.sweep_kernels import (
-        FoundInBlocks,
-        Wanted,
-        relate_blocks,
-    )
+    from precall.neighbors.blocks.sweep_kernels import FoundInBlocks, relate_blocks
 
     ks = list(plan.counted_ks(role))
     if not ks:
@@ -153,13 +149,7 @@ def _measure_balls(
     n_lanes = 2 * own_partitions.low.shape[1]
     holds = np.zeros((len(ks), len(own), n_lanes), np.uint64)
     cover = np.zeros((len(covers), len(own), n_lanes), np.uint64)
-    wanted = Wanted(
-        np.array(ks),
-        np.array([(role, k) in plan.balls for k in ks]),
-        np.array([(role, k) in plan.densities for k in ks]),
-        np.array([(role, k) in plan.fillings for k in ks]),
-        np.array([(ks.index(k), n) for k, n in covers], np.int64).reshape(-1, 2),
-    )
+    wanted = _wanted(plan, role, ks, covers)
     words = tuple((p.low, p.high) for p in (own_partitions, other_partitions))
     dtype = own.norms.dtype
 
@@ -201,6 +191,19 @@ def _measure_balls(
         dict(zip(covers, cover, strict=True)),
         dict(zip(ks, totals, strict=True)),
         dict(zip(ks, filled, strict=True)),
+    )
+
+
+def _wanted(plan: CrossPlan, role: Role, ks: list[int], covers: list[tuple[int, int]]) -> Any:
+    """What the kernels are to find."""
+    from precall.neighbors.blocks.sweep_kernels import Wanted
+
+    return Wanted(
+        np.array(ks),
+        np.array([(role, k) in plan.balls for k in ks]),
+        np.array([(role, k) in plan.densities for k in ks]),
+        np.array([(role, k) in plan.fillings for k in ks]),
+        np.array([(ks.index(k), n) for k, n in covers], np.int64).reshape(-1, 2),
     )
 
 
