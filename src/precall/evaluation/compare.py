@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from precall.curves.summaries import SUMMARIES
-from precall.data.feature_sets import FeatureSet
+from precall.data.feature_sets import FeatureSet, ReadFeatures
 from precall.errors import InputError
 from precall.evaluation.flow import evaluate_sets
 from precall.evaluation.settings import Settings
@@ -71,13 +71,17 @@ def compare(
     call = python_call(compare, locals())
     if features is not None:
         real, models, options = _extracted(real, models, features, options)
-    sets = _as_models(models, subsample=subsample, seed=seed)
-    reference = FeatureSet.of(real, "real")
+    read = _read(models)
+    read_real = ReadFeatures.of(real, "real")
     threads, progress = options.pop("threads", None), options.pop("progress", False)
-    labels = _by_model(labels_generated, sets, subsample=subsample)
+    labels = _by_model(labels_generated, read, subsample=subsample)
     settings = Settings.of(seed=seed, **{"intervals": True, **options})
     results = {}
-    with open_sweeps(engine, threads=threads, progress=progress) as sweeps:
+    rows = [side.rows for side in (read_real, *read.values())]
+    with open_sweeps(engine, rows=rows, threads=threads, progress=progress) as sweeps:
+        checked = {name: FeatureSet.checked(of, sweeps.session) for name, of in read.items()}
+        sets = _of_equal_size(checked, subsample=subsample, seed=seed)
+        reference = FeatureSet.checked(read_real, sweeps.session)
         sweeps.session.place(reference.rows)
         sweeps.remembers = True  # what concerns real samples alone is measured once
         for name, generated in sets.items():
@@ -100,12 +104,16 @@ def _extracted(
     return made["real"], {name: made[f"model {name!r}"] for name in models}, options
 
 
-def _as_models(
-    models: Mapping[str, object], *, subsample: bool, seed: int
-) -> dict[str, FeatureSet]:
+def _read(models: Mapping[str, object]) -> dict[str, ReadFeatures | FeatureSet]:
     if not isinstance(models, Mapping) or len(models) < 2:
         raise InputError("models must map at least two names to features of generated samples.")
-    sets = {str(name): FeatureSet.of(rows, f"model {name!r}") for name, rows in models.items()}
+    return {str(name): ReadFeatures.of(of, f"model {name!r}") for name, of in models.items()}
+
+
+def _of_equal_size(
+    sets: dict[str, FeatureSet], *, subsample: bool, seed: int
+) -> dict[str, FeatureSet]:
+    """Refuse models of which there are unequal numbers, or take subsets of the larger ones."""
     sizes = {name: len(features) for name, features in sets.items()}
     smallest = min(sizes.values())
     if max(sizes.values()) == smallest:
@@ -126,7 +134,7 @@ def _as_models(
 
 
 def _by_model(
-    labels: object, models: Mapping[str, FeatureSet], *, subsample: bool
+    labels: object, models: Mapping[str, object], *, subsample: bool
 ) -> dict[str, object]:
     """Return the labels of each model's samples, if they are given."""
     if labels is not None and subsample:

@@ -65,7 +65,9 @@ def two_sample_test(
     sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
     check_same_features(*sets)
     with (
-        open_sweeps(engine, threads=threads, progress=progress) as sweeps,
+        open_sweeps(
+            engine, rows=[side.rows for side in sets], threads=threads, progress=progress
+        ) as sweeps,
         single_threaded_libraries(),  # asked for once, not by every classifier
     ):
         if chosen.is_single:
