@@ -127,6 +127,7 @@ def test_the_catalog_has_every_experiment():
     assert list(EXPERIMENTS) == [
         "shift", "mixture", "outlier", "dimension", "equal", "variability", "consistency",
         "summaries", "toys", "cubes", "k-robustness", "local", "modes", "demo-scenarios",
+        "real-modes", "dropped-digits", "vae", "degraded",
     ]  # fmt: skip
     papers = ("Sykes et al. 2024", "Cheema & Urner 2023", "Simon et al. 2019", "The tutorial")
     for name, experiment in EXPERIMENTS.items():

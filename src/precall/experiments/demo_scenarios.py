@@ -31,8 +31,8 @@ PRINTED_SCORES = (*PRDC, "nearest_precision_k3", "nearest_recall_k3")
 # The tutorial's matrix of diagnoses, and how ours begins in the same case.
 DIAGNOSES = {
     "ideal": ("Excellent generation", "The two distributions are hard to tell apart"),
-    "collapse": ("Mode collapse detected", "High precision, low recall"),
-    "noisy": ("Low quality but good coverage", "Low precision"),
+    "collapse": ("Mode collapse detected", "High support precision, low recall at ½"),
+    "noisy": ("Low quality but good coverage", "Low support precision"),
 }
 QUADRANTS = ("mode collapse", "ideal", "failure", "low fidelity")  # of precision and recall
 
@@ -76,6 +76,7 @@ def _measure(cell: Cell, rng: np.random.Generator) -> Values:
         (sets["real"], sets[cell["scenario"]]),
         scores=[*(score.partition("_k")[0] for score in PRINTED_SCORES), "frechet_distance"],
         score_k=NEIGHBOR_COUNTS,
+        headline=True,
         seed=int(rng.integers(2**31)),
     )
     values: Values = {name: score.value for name, score in result.scores.items()}
