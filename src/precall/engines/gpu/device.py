@@ -5,7 +5,7 @@ import importlib.util
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,16 @@ def refuse_unfit(torch: Any, device: Any, name: str) -> None:
                 f"{capability[0]}.{capability[1]}; {_OLDEST[0]}.{_OLDEST[1]} or newer is needed. "
                 "Use engine='cpu'."
             )
+
+
+def current(device: Any) -> AbstractContextManager[Any]:
+    """Make a device the one that kernels are launched on, for a while."""
+    if device.type != "cuda":
+        return nullcontext()
+    import torch
+
+    chosen: AbstractContextManager[Any] = torch.cuda.device(device)
+    return chosen
 
 
 class IeeeProducts:

@@ -17,7 +17,7 @@ from torch import Tensor
 from precall.data.feature_sets import Rows
 from precall.data.value_checks import ValueCheck
 from precall.engines.answers import NOBODY, Counts, Floats, Met, Nearest, Relation
-from precall.engines.gpu.device import ieee_products
+from precall.engines.gpu.device import current, ieee_products
 from precall.engines.gpu.inspection import check_on_device
 from precall.engines.gpu.levels import Doubt, Level
 from precall.engines.gpu.meetings import PairsOfSets
@@ -146,7 +146,7 @@ class GpuSession(Session):
         self._arrays, self._bases, self._sets = [], [], []
 
     def _placed(self, rows: Rows) -> Placed:
-        with self._lock:
+        with self._lock, current(self.device):
             if not self._sets:
                 self._approximate()
         for array, stored in zip(self._arrays, self._sets, strict=True):
@@ -170,7 +170,7 @@ class GpuSession(Session):
         while True:
             measure = PairMeasure(self.engine.tiles, self.device, self._room, self.advance)
             try:
-                with ieee_products(), torch.inference_mode():
+                with current(self.device), ieee_products(), torch.inference_mode():
                     return question(measure)
             except torch.OutOfMemoryError:
                 if self._room < _LEAST_ROOM:

@@ -188,8 +188,8 @@ class NearestSearch:
         lists = Lists.empty(a.level, len(a), capacity, self.measure.device)
         norm = lost = a.norm.new_zeros(1)
         for first, b in self.measure.parts(references, a.level, near):
-            is_whole = is_symmetric and near is None and len(b) == n
-            tiles.near(a, b, limit, lists, first, symmetric=is_whole)
+            mirrored = is_symmetric and near is None and len(b) == n
+            tiles.near(a, b, limit, lists, first, symmetric=mirrored)
             norm, lost = torch.maximum(norm, b.norm.max()), torch.maximum(lost, b.lost.max())
         others = Approximation(a.level, a.values[:0], norm, lost)
         doubt = Doubt.of(a, others, self.queries.scale)
