@@ -110,7 +110,7 @@ def test_one_repeated_point_is_one_region():
     (region,) = precall.find_modes(np.ones((500, 3)), np.ones((400, 3)))
     assert (region.kind, region.real_mass, region.generated_mass) == ("region", 1, 1)
     assert mode_sentences([region]) == [
-        "No region of the data is produced too often or too rarely."
+        "No region of the data is clearly produced too often or too rarely as a whole."
     ]
 
 

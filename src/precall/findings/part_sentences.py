@@ -105,7 +105,7 @@ def mode_sentences(modes: Sequence[Mode]) -> list[str]:
         return []
     kind = modes[0].kind
     if not different:
-        return [f"No {kind} of the data is produced too often or too rarely."]
+        return [f"No {kind} of the data is clearly produced too often or too rarely as a whole."]
     shown = different[:_MOST_SENTENCES]
     if len(different) == _MOST_SENTENCES + 1:
         shown = different
