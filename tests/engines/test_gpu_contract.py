@@ -11,11 +11,13 @@ from engine_cases import NASTY, assert_same, fold_of, measure, own_balls, plan_f
 from gpu_cases import GPU_ENGINES, IS_INTERPRETED, little_room, torch
 from precall.data.feature_sets import FeatureSet
 from precall.data.splits import HoldOut
+from precall.engines.cpu.engine import CpuEngine
 from precall.engines.gpu import levels, nearest
 from precall.engines.gpu.engine import GpuEngine
 from precall.engines.gpu.plain import PlainTiles
 from precall.engines.reference import ReferenceEngine
-from precall.neighbors.statistics import CrossPlan, NeighborPlan
+from precall.neighbors.blocks.one_sweep import measure_blocks
+from precall.neighbors.statistics import ROLES, CrossPlan, NeighborPlan
 from precall.neighbors.sweeps import Ask, open_sweeps
 from strategies import nasty_pairs
 
@@ -179,6 +181,36 @@ def test_memory_that_runs_out_halves_the_room(monkeypatch):
     monkeypatch.setattr(PlainTiles, "near", refuse_once)
     assert_same(measure(engine, fold, plan), measure(ReferenceEngine(), fold, plan))
     assert len(refused) == 2
+
+
+@only_compiled
+def test_blocks_of_intervals(gpu, monkeypatch):
+    """Without ties who is around whom is the same in every block, however it was found."""
+    from precall.engines.gpu import products
+
+    rng = np.random.default_rng(1)
+    real, generated = rng.normal(size=(300, 5)), rng.normal(0.3, 1, (260, 5))
+    sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
+    plan, find, tall = CrossPlan(balls=own_balls({3, 5})), products._vicinity, []
+
+    def no_room(own, part, *arguments):
+        if part.stop - part.start > 40:
+            tall.append(part)
+            raise torch.OutOfMemoryError("no room")
+        return find(own, part, *arguments)
+
+    monkeypatch.setattr(products, "_vicinity", no_room)
+    found = []
+    for engine in (gpu, CpuEngine()):
+        with engine.open(2, lambda n: None) as session:
+            session.place(*(side.rows for side in sets))
+            found.append(measure_blocks(session, sets, plan, seed=0))
+    assert tall
+    for role in ROLES:
+        for k in (3, 5):
+            ours, theirs = (of.quarters.held(role, k) for of in found)
+            np.testing.assert_array_equal(ours, theirs)
+            np.testing.assert_array_equal(*(of.holds(role, k) for of in found))
 
 
 @only_compiled

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.data.feature_sets import FeatureSet, FloatRows
+from precall.runtime.threads import in_threads
 
 _TILE = 1024  # rows
 _N_PROBES = 64
@@ -32,12 +33,19 @@ class Frame:
     exponent: int
 
     @classmethod
-    def around(cls, sets: Sequence[FeatureSet]) -> Self:
+    def around(cls, sets: Sequence[FeatureSet], threads: int = 1) -> Self:
         """Find the frame of all samples together."""
-        sums = [tile.sum(axis=0, dtype=np.float64) for tile in _tiles(sets)]
-        mean = np.sum(sums, axis=0) / sum(map(len, sets))
-        largest = max(float(np.abs(tile - mean).max()) for tile in _tiles(sets))
-        return cls(mean, math.frexp(largest)[1])
+        tiles = [(side, start) for side in sets for start in range(0, len(side), _TILE)]
+
+        def total(at: tuple[FeatureSet, int]) -> NDArray[np.float64]:
+            return np.asarray(_tile(*at).sum(axis=0, dtype=np.float64))
+
+        mean = np.sum(in_threads(total, tiles, threads), axis=0) / sum(map(len, sets))
+
+        def farthest(at: tuple[FeatureSet, int]) -> float:
+            return float(np.abs(_tile(*at) - mean).max())
+
+        return cls(mean, math.frexp(max(in_threads(farthest, tiles, threads)))[1])
 
     def apply(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Return rows as they are in this frame."""
@@ -69,6 +77,10 @@ class Frame:
         nearest = float(np.median(squared.min(axis=1))) * ratio
         resolution = float(np.finfo(np.float32).eps) * float(norms.max())
         return bool(nearest > _SPARE * resolution)
+
+
+def _tile(side: FeatureSet, start: int) -> FloatRows:
+    return side.rows.tile(start, start + _TILE)
 
 
 def _tiles(sets: Sequence[FeatureSet]) -> Iterator[FloatRows]:

@@ -7,7 +7,7 @@ any cut into tiles, threads, devices or shards, in any order, gives the same bit
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import reduce
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,4 +113,27 @@ class Relation:
         return cls(
             reduce(Met.merge, (part.of_queries for part in parts)),
             Met.concat([part.of_references for part in parts]),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vicinity:
+    """Who is around some rows, by products: distances are squared, less the row's own norm."""
+
+    places: Counts  # (n, depth) the nearest others of the own class, nearest first
+    distances: NDArray[Any]  # (n, depth)
+    starts: Counts  # (n + 1,) where the list of each row begins
+    columns: Counts  # rows of the other class within the farthest of these, one list after another
+    far: NDArray[Any]  # how far each is
+
+    @classmethod
+    def concat(cls, parts: Sequence[Self]) -> Self:
+        """Put rows behind each other."""
+        ends = np.concatenate([np.diff(part.starts) for part in parts]).cumsum()
+        return cls(
+            np.concatenate([part.places for part in parts]),
+            np.concatenate([part.distances for part in parts]),
+            np.concatenate([[0], ends]),
+            np.concatenate([part.columns for part in parts]),
+            np.concatenate([part.far for part in parts]),
         )

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from precall.data.feature_sets import OnHost, Rows
 from precall.data.frames import over_power_of_two
-from precall.engines.answers import Counts, Floats, Nearest, Relation
+from precall.engines.answers import Counts, Floats, Nearest, Relation, Vicinity
 from precall.runtime.threads import in_threads, single_threaded_libraries
 
 Advance = Callable[[int], None]  # called with the number of pairs compared since the last call
 
 _ROWS_AT_A_TIME = 1024
 _COLUMNS_AT_A_TIME = 256
+_TILE_BYTES = 8 * 2**20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,33 +181,16 @@ class Session(OnHost, ABC):
         """Return inner products of a part of ``left`` with one of ``right``; from any thread."""
         return np.asarray(np.matmul(left.rows[part], right.rows[right_part].T, out=out))
 
-    def nearest_by_products(
-        self, rows: Operand, part: slice, depth: int
-    ) -> tuple[Counts, NDArray[Any]] | None:
-        """Find the ``depth`` nearest others of a part of some rows, or None: read products.
+    def height(self, n_columns: int, itemsize: int) -> int:
+        """Return how many rows to take products of at a time."""
+        return max(1, _TILE_BYTES // (n_columns * itemsize))
 
-        Places and norm − 2·product, which is a squared distance less the row's own norm, nearest
-        first: (n, depth) each.
+    def vicinity(self, own: Operand, part: slice, other: Operand, depth: int) -> Vicinity | None:
+        """Find who is around a part of some rows; from any thread.
+
+        None where products are better read by whoever asks.
         """
         return None
-
-    def products_within(
-        self, left: Operand, part: slice, right: Operand, bounds: NDArray[Any], out: NDArray[Any]
-    ) -> tuple[Counts | None, NDArray[Any]]:
-        """Return products, at least with all rows within the bound of any of a part.
-
-        Parameters
-        ----------
-        bounds
-            (n_part,) of norm − 2·product.
-        out
-            Room for all.
-
-        Returns
-        -------
-        Which rows of ``right``, None for all; and the products with these.
-        """
-        return None, self.products(left, part, right, out=out)
 
     def scatter(self, rows: Rows, center: Floats) -> Floats:
         """Sum the outer products of all rows less ``center``: (d, d)."""

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from precall.data.feature_sets import Rows
 from precall.data.value_checks import ValueCheck
-from precall.engines.answers import NOBODY, Counts, Floats, Met, Nearest, Relation
+from precall.engines.answers import NOBODY, Counts, Floats, Met, Nearest, Relation, Vicinity
 from precall.engines.gpu.device import current, ieee_products
 from precall.engines.gpu.inspection import check_on_device
 from precall.engines.gpu.levels import Doubt, Level
@@ -25,13 +25,7 @@ from precall.engines.gpu.nearest import NearestSearch
 from precall.engines.gpu.pairs import PairMeasure
 from precall.engines.gpu.placing import Base, Placed, Stored, upload
 from precall.engines.gpu.plain import PlainTiles
-from precall.engines.gpu.products import (
-    nearest_of,
-    operand_of,
-    product_of,
-    products_within_of,
-    scatter_of,
-)
+from precall.engines.gpu.products import operand_of, product_of, scatter_of, vicinity_of
 from precall.engines.gpu.scale import Scale
 from precall.engines.gpu.tiles import Tiles
 from precall.engines.protocol import Advance, Balls, Limits, Meeting, Neighbors, Operand, Session
@@ -41,6 +35,7 @@ Answer = TypeVar("Answer")
 _ROOM = {"cpu": 2**27}
 _SHARE_OF_SETS, _SHARE_OF_STEPS = 0.6, 0.15  # of the memory that is free
 _LEAST_ROOM = 2**20
+_TALLEST, _COPIES = 2048, 8  # rows that products are taken of at a time; copies of these there are
 _NO_BALLS = (np.empty((0, 0)), np.empty((0, 0)))
 _DIGITS = 1e-11  # of squared distances whose logarithms are summed
 
@@ -280,19 +275,16 @@ class GpuSession(Session):
             return product_of(left, part, right, right_part, out)
         return super().products(left, part, right, right_part, out)
 
-    def nearest_by_products(
-        self, rows: Operand, part: slice, depth: int
-    ) -> tuple[Counts, NDArray[Any]] | None:
-        """See :meth:`Session.nearest_by_products`."""
-        return nearest_of(rows, part, depth) if isinstance(rows.rows, Tensor) else None
+    def height(self, n_columns: int, itemsize: int) -> int:
+        """See :meth:`Session.height`."""
+        return max(64, min(_TALLEST, self._room // (_COPIES * n_columns * itemsize)))
 
-    def products_within(
-        self, left: Operand, part: slice, right: Operand, bounds: NDArray[Any], out: NDArray[Any]
-    ) -> tuple[Counts | None, NDArray[Any]]:
-        """See :meth:`Session.products_within`."""
-        if isinstance(left.rows, Tensor):
-            return products_within_of(left, part, right, bounds)
-        return super().products_within(left, part, right, bounds, out)
+    def vicinity(self, own: Operand, part: slice, other: Operand, depth: int) -> Vicinity | None:
+        """See :meth:`Session.vicinity`."""
+        if not isinstance(own.rows, Tensor):
+            return None
+        with self._lock, current(self.device):  # the room is for one at a time
+            return vicinity_of(own, part, other, depth)
 
     def scatter(self, rows: Rows, center: Floats) -> Floats:
         """See :meth:`Session.scatter`."""

@@ -7,13 +7,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from precall.engines.answers import Counts, Floats
+from precall.engines.answers import Floats, Vicinity
 from precall.engines.gpu.device import ieee_products
 from precall.engines.gpu.placing import Placed
 from precall.engines.protocol import Operand
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
 _VALUES_AT_A_TIME = 2**25
+_FEWEST_ROWS = 16  # that are divided where memory runs out
 
 
 def operand_of(rows: Placed, center: Floats, dtype: type[np.floating], exponent: int) -> Operand:
@@ -41,35 +42,42 @@ def product_of(
     return out
 
 
-def nearest_of(rows: Operand, part: slice, depth: int) -> tuple[Counts, NDArray[Any]]:
-    """Return places and norm − 2·product of the nearest others, (n, depth) each."""
+def vicinity_of(own: Operand, part: slice, other: Operand, depth: int) -> Vicinity:
+    """Return the nearest others of some rows, and who of the other class is as near.
+
+    Where memory runs out, of one half of them after the other.
+    """
+    try:
+        return _vicinity(own, part, other, depth)
+    except torch.OutOfMemoryError:
+        if part.stop - part.start < _FEWEST_ROWS:
+            raise
+    torch.cuda.empty_cache()
+    middle = (part.start + part.stop) // 2
+    halves = slice(part.start, middle), slice(middle, part.stop)
+    return Vicinity.concat([vicinity_of(own, half, other, depth) for half in halves])
+
+
+def _vicinity(own: Operand, part: slice, other: Operand, depth: int) -> Vicinity:
     with ieee_products(), torch.inference_mode():
-        distances = _distances(rows.rows[part] @ rows.rows.T, rows)
-        n = len(distances)
-        each = torch.arange(n, device=distances.device)
+        distances = _distances(own, part, own)
+        each = torch.arange(len(distances), device=distances.device)
         distances[each, each + part.start] = torch.inf
-        found, places = distances.topk(depth, dim=1, largest=False, sorted=True)
-    return places.cpu().numpy(), found.cpu().numpy()
+        nearest, places = distances.topk(depth, dim=1, largest=False, sorted=True)
+        distances = _distances(own, part, other)
+        is_near = distances <= nearest[:, -1:]
+        ends = is_near.sum(dim=1).cumsum(dim=0)
+        columns = torch.nonzero(is_near)[:, 1]
+        far = distances[is_near]
+        starts = torch.cat([ends.new_zeros(1), ends])
+        found = [values.cpu().numpy() for values in (places, nearest, starts, columns, far)]
+    return Vicinity(*found)
 
 
-def products_within_of(
-    left: Operand, part: slice, right: Operand, bounds: NDArray[Any]
-) -> tuple[Counts, NDArray[Any]]:
-    """Return the rows within the bound of any of a part, and the products with these."""
-    with ieee_products(), torch.inference_mode():
-        products = left.rows[part] @ right.rows.T
-        limits = torch.from_numpy(bounds).to(products.device)
-        # More than the difference can be rounded by, here or where it is taken again.
-        slack = 8 * float(np.finfo(right.norms.dtype).eps * right.norms.max())
-        is_near = (_distances(products, right) <= limits[:, None] + slack).any(dim=0)
-        columns = torch.nonzero(is_near)[:, 0]
-        near = products[:, columns].contiguous()
-    return columns.cpu().numpy(), near.cpu().numpy()
-
-
-def _distances(products: Tensor, right: Operand) -> Tensor:
+def _distances(left: Operand, part: slice, right: Operand) -> Tensor:
     """Squared distances less the norms of the rows."""
-    return torch.from_numpy(right.norms).to(products.device) - 2 * products
+    norms = torch.from_numpy(right.norms).to(right.rows.device)
+    return torch.addmm(norms, left.rows[part], right.rows.T, alpha=-2)
 
 
 def scatter_of(rows: Placed, center: Floats) -> Floats:

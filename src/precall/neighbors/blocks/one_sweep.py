@@ -8,7 +8,7 @@ decision on ties, so that plain matrix products serve.
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -27,7 +27,6 @@ Words = NDArray[np.uint64]
 Shares = NDArray[np.float64]  # (n_partitions, 2) of halves or (n_partitions, 4) of quarters
 
 _N_WORDS = 2  # of 64 partitions
-_TILE_BYTES = 8 * 2**20
 _SPARE_DEVIATIONS = 4.0
 _QUARTER = 0.25
 _CHUNKS_PER_THREAD = 4
@@ -111,7 +110,7 @@ def measure_blocks(session: Session, sets: Sets, plan: CrossPlan, seed: int) -> 
     partitions = tuple(
         Partitions.draw(len(side), _N_WORDS, (seed, c)) for c, side in enumerate(sets)
     )
-    frame = Frame.around(sets)
+    frame = Frame.around(sets, session.threads)
     is_double = "float64" in (sets[0].dtype, sets[1].dtype)
     is_fine = not is_double or frame.float32_tells_neighbors_apart(sets)
     dtype = np.float32 if is_fine else np.float64
@@ -139,7 +138,7 @@ def _measure_balls(
     role: Role,
 ) -> _BallsFound:
     """Find whom the balls of one class hold, in every block."""
-    from precall.neighbors.blocks.sweep_kernels import FoundInBlocks, relate_blocks
+    from precall.neighbors.blocks.sweep_kernels import FoundInBlocks
 
     ks = list(plan.counted_ks(role))
     if not ks:
@@ -151,34 +150,20 @@ def _measure_balls(
     cover = np.zeros((len(covers), len(own), n_lanes), np.uint64)
     wanted = _wanted(plan, role, ks, covers)
     words = tuple((p.low, p.high) for p in (own_partitions, other_partitions))
-    dtype = own.norms.dtype
 
     def work(parts: Sequence[slice]) -> tuple[Words, NDArray[np.int64]]:
         held = np.zeros((len(ks), len(other), n_lanes), np.uint64)
         totals, filled = counted = np.zeros((2, len(ks), n_lanes, 64, 4), np.int64)
-        height = max(part.stop - part.start for part in parts)
-        room = np.empty((height, max(len(own), len(other))), dtype)  # used again and again
+        look = _Look(session, own, other, depth)
         for part in parts:
-            n = part.stop - part.start
-            places, distances = _nearest(session, own, part, depth, room[:n, : len(own)])
-            columns, dots = session.products_within(
-                own, part, other, distances[:, -1], out=room[:n, : len(other)]
-            )
-            every = slice(None) if columns is None else columns
-            shape = len(ks), len(other.norms[every]), n_lanes
-            held_here = held if columns is None else np.zeros(shape, np.uint64)
-            low, high = words[1]
-            relate_blocks(
-                dots, other.norms[every], part.start, places, distances,
-                words[0], (low[every], high[every]),
-                wanted, FoundInBlocks(holds[:, part], held_here, cover[:, part], totals, filled),
-            )  # fmt: skip
-            if columns is not None:
-                held[:, columns] |= held_here
-            session.advance(n * (len(own) + len(other)))
+            found = FoundInBlocks(holds[:, part], held, cover[:, part], totals, filled)
+            look.relate(part, words, wanted, found)
+            session.advance((part.stop - part.start) * (len(own) + len(other)))
         return held, counted
 
-    parts = list(_parts(len(own), max(len(own), len(other)), dtype))
+    height = session.height(max(len(own), len(other)), own.norms.dtype.itemsize)
+    starts = range(0, len(own), height)
+    parts = [slice(start, min(start + height, len(own))) for start in starts]
     n_chunks = min(len(parts), _CHUNKS_PER_THREAD * session.threads)
     chunks = [parts[i::n_chunks] for i in range(n_chunks)]
     with single_threaded_libraries():
@@ -207,22 +192,42 @@ def _wanted(plan: CrossPlan, role: Role, ks: list[int], covers: list[tuple[int, 
     )
 
 
-def _nearest(
-    session: Session, own: Operand, part: slice, depth: int, room: NDArray[Any]
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The nearest others of some samples in their class, and how far these are less a constant."""
-    from precall.neighbors.blocks.sweep_kernels import nearest_of_rows
+class _Look:
+    """Looks at one part of a class after the other, in room that is used again and again."""
 
-    found = session.nearest_by_products(own, part, depth)
-    if found is not None:
-        return found
-    places, distances = (np.empty((len(room), depth), kind) for kind in (np.int64, room.dtype))
-    dots = session.products(own, part, own, out=room)
-    nearest_of_rows(dots, own.norms, part.start, depth, places, distances)
-    return places, distances
+    def __init__(self, session: Session, own: Operand, other: Operand, depth: int) -> None:
+        self.session, self.own, self.other, self.depth = session, own, other, depth
+        self._room: NDArray[Any] | None = None
 
+    def relate(self, part: slice, words: Any, wanted: Any, found: Any) -> None:
+        """Find whom the balls of a part hold."""
+        from precall.neighbors.blocks.sweep_kernels import relate_blocks, relate_listed
 
-def _parts(n: int, n_columns: int, dtype: np.dtype[Any]) -> Iterator[slice]:
-    size = max(1, _TILE_BYTES // (n_columns * dtype.itemsize))
-    for start in range(0, n, size):
-        yield slice(start, min(start + size, n))
+        around = self.session.vicinity(self.own, part, self.other, self.depth)
+        if around is not None:
+            relate_listed(
+                around.starts, around.columns, around.far, part.start,
+                around.places, around.distances, *words, wanted, found,
+            )  # fmt: skip
+            return
+        places, distances = self._nearest(part)
+        dots = self._products(part, self.other)
+        relate_blocks(dots, self.other.norms, part.start, places, distances, *words, wanted, found)
+
+    def _products(self, part: slice, others: Operand) -> NDArray[Any]:
+        n = part.stop - part.start
+        if self._room is None:  # the first part is the tallest
+            width = max(len(self.own), len(self.other))
+            self._room = np.empty((n, width), self.own.norms.dtype)
+        room = self._room[:n, : len(others)]
+        return self.session.products(self.own, part, others, out=room)
+
+    def _nearest(self, part: slice) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """The nearest others in their class, and how far these are less a constant."""
+        from precall.neighbors.blocks.sweep_kernels import nearest_of_rows
+
+        dots = self._products(part, self.own)
+        shape = len(dots), self.depth
+        places, distances = np.empty(shape, np.int64), np.empty(shape, dots.dtype)
+        nearest_of_rows(dots, self.own.norms, part.start, self.depth, places, distances)
+        return places, distances

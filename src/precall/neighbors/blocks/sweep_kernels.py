@@ -204,28 +204,27 @@ def _below(own, places, words, ks, at_least, below, last):
 
 
 @njit(cache=True, nogil=True)
-def _collect(dots, norms, distances, reach, room, hits, ranks, at):
-    """Find the columns within reach and how many own neighbours are nearer, sorted by that.
+def _sort_by_rank(found, far, distances, unsorted, hits, ranks, at):
+    """Sort columns by how many own neighbours are nearer.
 
     Parameters
     ----------
-    room
-        To work in: flags and a column and a rank for each.
+    found, far
+        The columns, and how far they are.
+    unsorted
+        Room for a rank of each.
     hits, ranks
-        Output, (m,).
+        Output, as many as were found or more.
     at
         Output, (depth + 1,): hits of rank r begin at at[r].
     """
-    flags, found, unsorted = room
-    size = _within(dots, norms, reach, flags, found)
     at[:] = 0
-    for h in range(size):
-        y = found[h]
-        unsorted[h] = _n_below(distances, norms[y] - dots[y] - dots[y])
+    for h in range(len(found)):
+        unsorted[h] = _n_below(distances, far[h])
         at[unsorted[h] + 1] += 1
     for rank in range(1, len(at)):
         at[rank] += at[rank - 1]
-    for h in range(size):
+    for h in range(len(found)):
         rank = unsorted[h]
         hits[at[rank]], ranks[at[rank]] = found[h], rank
         at[rank] += 1
@@ -328,6 +327,34 @@ def _find_of_sample(i, lane, block, below, last, found, wanted, output, room):
 
 
 @njit(cache=True, nogil=True)
+def _to_relate(depth, most, n_words, ks):
+    """Room to relate one sample after the other, with at most so many hits each."""
+    below = np.empty((len(ks), depth + 1, 2 * n_words), dtype=np.uint64)
+    at_least, last = np.empty(ks.max() + 1, np.uint64), np.empty((2, len(ks)), np.int64)
+    hits, ranks = np.empty((2, most), dtype=np.int64)
+    at, blocks = np.empty(depth + 1, np.int64), np.empty((most, 2 * n_words), np.uint64)
+    unsorted = np.empty(most, np.int64)
+    to_count = np.empty(64, dtype=np.uint64), np.empty(64, dtype=np.int64)
+    return below, at_least, last, (hits, ranks, at, blocks), unsorted, to_count
+
+
+@njit(cache=True, nogil=True)
+def _relate_sample(i, own, found, far, distances, own_words, other_words, wanted, output, room):
+    """Find, of one sample whose ``below`` and ``last`` are in the room, all that is wanted."""
+    (low, high), (below, _, last, sorted_hits, unsorted, to_count) = own_words, room
+    hits, ranks, at, blocks = sorted_hits
+    n_words = low.shape[1]
+    _sort_by_rank(found, far, distances, unsorted, hits, ranks, at)
+    _same_blocks(own, own_words, hits, at[len(distances)], other_words, blocks)
+    for lane in range(2 * n_words):
+        is_quarter, w = lane // n_words, lane % n_words
+        block = low[own, w], high[own, w] if is_quarter else _NONE
+        _find_of_sample(
+            i, lane, block, below, last[is_quarter], sorted_hits, wanted, output, to_count
+        )
+
+
+@njit(cache=True, nogil=True)
 def relate_blocks(dots, norms, first, places, distances, own_words, other_words, wanted, output):
     """Find, for every block of every partition, whose own ball holds whom of the other class.
 
@@ -344,25 +371,43 @@ def relate_blocks(dots, norms, first, places, distances, own_words, other_words,
     output
         Output.
     """
-    low, high = own_words
-    n_words, depth, m, n_ks = low.shape[1], places.shape[1], dots.shape[1], len(wanted.ks)
-    below = np.empty((n_ks, depth + 1, 2 * n_words), dtype=np.uint64)
-    at_least, last = np.empty(wanted.ks.max() + 1, np.uint64), np.empty((2, n_ks), np.int64)
-    hits, ranks = np.empty((2, m), dtype=np.int64)
-    at, blocks = np.empty(depth + 1, np.int64), np.empty((m, 2 * n_words), np.uint64)
-    flags = np.zeros((m + 7) // 8 * 8, np.uint8)
-    to_collect = flags, np.empty(m + 8, np.int64), np.empty(m, np.int64)
-    to_count = np.empty(64, dtype=np.uint64), np.empty(64, dtype=np.int64)
+    m = dots.shape[1]
+    room = _to_relate(places.shape[1], m, own_words[0].shape[1], wanted.ks)
+    below, at_least, last = room[0], room[1], room[2]
+    flags, found = np.zeros((m + 7) // 8 * 8, np.uint8), np.empty(m + 8, np.int64)
+    far = np.empty(m, dots.dtype)
     for i in range(len(dots)):
         own = first + i
         _below(own, places[i], own_words, wanted.ks, at_least, below, last)
-        reach = distances[i, last.max() - 1]
-        _collect(dots[i], norms, distances[i], reach, to_collect, hits, ranks, at)
-        _same_blocks(own, own_words, hits, at[depth], other_words, blocks)
-        found = hits, ranks, at, blocks
-        for lane in range(2 * n_words):
-            is_quarter, w = lane // n_words, lane % n_words
-            block = low[own, w], high[own, w] if is_quarter else _NONE
-            _find_of_sample(
-                i, lane, block, below, last[is_quarter], found, wanted, output, to_count
-            )
+        n_found = _within(dots[i], norms, distances[i, last.max() - 1], flags, found)
+        for h in range(n_found):
+            far[h] = norms[found[h]] - dots[i, found[h]] - dots[i, found[h]]
+        _relate_sample(
+            i, own, found[:n_found], far[:n_found], distances[i],
+            own_words, other_words, wanted, output, room,
+        )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def relate_listed(
+    starts, columns, far, first, places, distances, own_words, other_words, wanted, output
+):
+    """Do as :func:`relate_blocks` with lists of who is within the farthest own neighbour.
+
+    Parameters
+    ----------
+    starts
+        (n_rows + 1,) where the list of each sample begins.
+    columns, far
+        Samples of the other class, and how far they are.
+    """
+    most = max(1, np.diff(starts).max())
+    room = _to_relate(places.shape[1], most, own_words[0].shape[1], wanted.ks)
+    below, at_least, last = room[0], room[1], room[2]
+    for i in range(len(places)):
+        own, listed = first + i, slice(starts[i], starts[i + 1])
+        _below(own, places[i], own_words, wanted.ks, at_least, below, last)
+        _relate_sample(
+            i, own, columns[listed], far[listed], distances[i],
+            own_words, other_words, wanted, output, room,
+        )  # fmt: skip
