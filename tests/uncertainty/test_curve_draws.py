@@ -49,7 +49,8 @@ def test_they_vary_like_a_share_of_the_samples():
     is_real = np.arange(2 * n) < n
     called = rng.random(2 * n) < np.where(is_real, 0.7, 0.2)
     evidence = Evidence(called.astype(int), (~called).astype(int), is_real)
-    draws = CurveDraws.of([[Judged.best_of(evidence, np.arange(2 * n) % n)]], n, n, seed=0)
+    judged = Judged.best_of(evidence, np.arange(2 * n) % n)
+    (draws,) = CurveDraws.of([[[judged]]], (n, n), seed=0)
     spread = draws.precision[:, len(TRADE_OFFS) // 2].std(ddof=1)
     assert spread == pytest.approx(np.sqrt((0.3 * 0.7 + 0.2 * 0.8) / n), rel=0.15)
     wider = draws.at_least(np.full(len(TRADE_OFFS), 0.1))
@@ -60,5 +61,5 @@ def test_they_vary_like_a_share_of_the_samples():
 
 def test_splits_that_share_samples_are_drawn_alike():
     _, judged = as_judged(2)
-    once, twice = (CurveDraws.of([[judged]] * k, 400, 400, seed=0) for k in (1, 2))
+    once, twice = CurveDraws.of([[[judged]], [[judged]] * 2], (400, 400), seed=0, threads=2)
     np.testing.assert_allclose(once.precision, twice.precision)

@@ -144,7 +144,7 @@ def assess(
             for name, pool in pools.items()
             if split.is_single
         },
-        "bands": _bands(settings, sets, pools, best),
+        "bands": _bands(settings, sets, pools, best, sweeps.session.threads),
         "confidence": settings.confidence if settings.intervals else None,
         "extremes": samples.extremes(),
         "reasons": headline.reasons,
@@ -158,6 +158,7 @@ def _bands(
     sets: Sets,
     pools: Mapping[str, EvidencePool],
     best: Sequence[Sequence[Judged]],
+    threads: int,
 ) -> dict[str, CurveBand]:
     """Say how uncertain every curve is, the best of several included."""
     if not settings.intervals or not settings.split.repeats_halves:
@@ -167,10 +168,7 @@ def _bands(
     if best and len(pools) > 1:
         judged[BEST] = best
     sizes = len(sets[0]), len(sets[1])
-    return {
-        name: CurveBand.of(splits, sizes, settings.confidence, settings.seed)
-        for name, splits in judged.items()
-    }
+    return CurveBand.of_all(judged, sizes, settings.confidence, settings.seed, threads)
 
 
 def _by_class(

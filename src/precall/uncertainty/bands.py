@@ -13,6 +13,7 @@ from precall.curves.pr_curve import PRCurve
 from precall.curves.summaries import SUMMARIES
 from precall.errors import InputError
 from precall.runtime.read_only import make_read_only
+from precall.runtime.threads import in_threads
 from precall.uncertainty.curve_draws import TRADE_OFFS, CurveDraws
 from precall.uncertainty.resampling import DEGREES_OF_FREEDOM
 from precall.uncertainty.simultaneous import BandOfDifference, largest_deviation
@@ -50,26 +51,44 @@ class CurveBand:
         make_read_only(self)
 
     @classmethod
-    def of(
+    def of_all(
         cls,
-        splits: Sequence[Sequence[Judged]],
+        judged: Mapping[str, Sequence[Sequence[Judged]]],
         sizes: tuple[int, int],
         confidence: float,
         seed: int,
-    ) -> Self:
-        """Compute the band of a curve from what is measured in each split.
+        threads: int = 1,
+    ) -> dict[str, Self]:
+        """Compute the bands of several curves from what is measured in each split.
 
         Parameters
         ----------
-        splits
-            Of each split: the mean of its curves is that of the split.
+        judged
+            By name and split: the mean of its curves is that of the split.
         sizes
             Of real and of generated, all samples.
         """
+        drawn = CurveDraws.of(list(judged.values()), sizes, seed, threads)
+
+        found = in_threads(
+            lambda of: cls._of(*of, confidence, seed),
+            zip(judged.values(), drawn, strict=True),
+            threads,
+        )
+        return dict(zip(judged, found, strict=True))
+
+    @classmethod
+    def _of(
+        cls,
+        splits: Sequence[Sequence[Judged]],
+        draws: CurveDraws,
+        confidence: float,
+        seed: int,
+    ) -> Self:
         curves = tuple(PRCurve.mean([judged.curve() for judged in split]) for split in splits)
         n, m = min(_evaluated(split) for split in splits)
         least = _standard_error(curves, TRADE_OFFS, n, m, more=0)
-        draws, mean = CurveDraws.of(splits, *sizes, seed).at_least(least), PRCurve.mean(curves)
+        draws, mean = draws.at_least(least), PRCurve.mean(curves)
         summaries = {}
         for name, summary in SUMMARIES.items():
             of_splits = [summary(curve) for curve in curves]

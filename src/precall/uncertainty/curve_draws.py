@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from precall.curves.judged import Judged
 from precall.curves.summaries import SUMMARIES
 from precall.runtime.read_only import make_read_only
+from precall.runtime.threads import in_threads, single_threaded_libraries
 from precall.uncertainty.resampling import Weights, drawn_weights
 
 Floats = NDArray[np.float64]
@@ -37,16 +38,35 @@ class CurveDraws:
         make_read_only(self)
 
     @classmethod
-    def of(cls, splits: Sequence[Sequence[Judged]], n: int, m: int, seed: int) -> Self:
-        """Draw n real and m generated samples again and again."""
-        draws = [
-            np.mean(
-                [np.mean([_precision(j, *weights) for j in split], axis=0) for split in splits],
-                axis=0,
-            )
-            for weights in drawn_weights(n, m, seed)
-        ]
-        return cls(np.concatenate(draws))
+    def of(
+        cls,
+        curves: Sequence[Sequence[Sequence[Judged]]],
+        sizes: tuple[int, int],
+        seed: int,
+        threads: int = 1,
+    ) -> list[Self]:
+        """Draw samples again and again, alike for all curves.
+
+        Parameters
+        ----------
+        curves
+            By curve and split what is measured in it.
+        sizes
+            Of real and of generated, all samples.
+        """
+        every = [judged for splits in curves for split in splits for judged in split]
+        draws: list[list[Floats]] = [[] for _ in curves]
+        for weights in drawn_weights(*sizes, seed):
+
+            def precision(judged: Judged, weights: tuple[Weights, Weights] = weights) -> Floats:
+                return _precision(judged, *weights)
+
+            with single_threaded_libraries():
+                found = iter(in_threads(precision, every, threads))
+            for splits, drawn in zip(curves, draws, strict=True):
+                means = [np.mean([next(found) for _ in split], axis=0) for split in splits]
+                drawn.append(np.mean(means, axis=0))
+        return [cls(np.concatenate(drawn)) for drawn in draws]
 
     def at_least(self, deviations: Floats) -> Self:
         """Return draws that vary as much at each λ, if they do not.
