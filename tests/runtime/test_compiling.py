@@ -6,7 +6,7 @@ import sys
 
 from numba import njit
 
-from precall.runtime.compiling import announced_compiling
+from precall.runtime.compiling import announced_compiling, compiling
 from precall.runtime.progress import Progress
 
 KEEP_ONE = """
@@ -81,6 +81,21 @@ def test_compiling_is_announced():
     with announced_compiling(progress):
         assert outer(1) == 3
         assert outer(1) == 3
+    assert said == [
+        "comparing samples",
+        "compiling kernels, once on this machine",
+        "comparing samples",
+    ]
+
+
+def test_other_compilers_are_announced_too():
+    said = []
+    progress = Progress(lambda share, doing: said.append(doing))
+    progress.doing("comparing samples")
+    with announced_compiling(progress), compiling(), compiling():
+        pass
+    with compiling():  # nobody listens any more
+        pass
     assert said == [
         "comparing samples",
         "compiling kernels, once on this machine",

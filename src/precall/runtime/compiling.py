@@ -72,20 +72,41 @@ class _Announcer(Listener):  # type: ignore[misc]
     def __init__(self, progress: Progress) -> None:
         self.progress, self.depth, self.before = progress, 0, ""
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Event | None = None) -> None:
         if self.depth == 0:
             self.before = self.progress.what
             self.progress.doing(_MESSAGE)
         self.depth += 1
 
-    def on_end(self, event: Event) -> None:
+    def on_end(self, event: Event | None = None) -> None:
         self.depth -= 1
         if self.depth == 0:
             self.progress.doing(self.before)
 
 
+_LISTENING: list[_Announcer] = []
+
+
 @contextmanager
 def announced_compiling(progress: Progress) -> Iterator[None]:
     """Name compilation on a progress bar for as long as it takes."""
-    with install_listener("numba:compile", _Announcer(progress)):
+    announcer = _Announcer(progress)
+    _LISTENING.append(announcer)
+    try:
+        with install_listener("numba:compile", announcer):
+            yield
+    finally:
+        _LISTENING.remove(announcer)
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Tell whoever listens that another compiler than Numba is at work."""
+    told = list(_LISTENING)
+    for announcer in told:
+        announcer.on_start()
+    try:
         yield
+    finally:
+        for announcer in told:
+            announcer.on_end()

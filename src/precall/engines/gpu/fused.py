@@ -2,6 +2,7 @@
 
 import math
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from precall.engines.gpu.levels import Approximation, Level, rounded_down, round
 from precall.engines.gpu.placing import honest_loss, padded
 from precall.engines.gpu.scale import Scale
 from precall.engines.gpu.tiles import MOST_PAIRS, Limits, Lists, Pairs, Tally
-from precall.runtime.compiling import private_folder
+from precall.runtime.compiling import compiling, private_folder
 
 _PAIRS_A_PROGRAM = 128
 _SMALL = 1024  # rows or columns that large blocks would leave idle
@@ -58,6 +59,7 @@ class FusedTiles:
     def __init__(self, device: torch.device, most_pairs: int = MOST_PAIRS) -> None:
         self.device, self.most_pairs = device, most_pairs
         self.is_compiled = device.type != "cpu"
+        self._launched: set[tuple[Any, ...]] = set()  # kernels, as they are specialised
         if self.is_compiled:
             keep_kernels()
         self.copies_blocks = (
@@ -74,12 +76,22 @@ class FusedTiles:
         lost, length = torch.empty_like(norm), torch.empty_like(norm)
         per_step = torch.tensor([1 / scale.step], dtype=torch.float64, device=self.device)
         if n:
-            kernels.halve_kernel[(n,)](
+            block = min(1024, width if width & (width - 1) == 0 else 1 << width.bit_length())
+            self._run(
+                kernels.halve_kernel, (n,),
                 rows.contiguous(), scale.center, q, norm, lost, length, d, width, per_step,
-                BLOCK=min(1024, width if width & (width - 1) == 0 else 1 << width.bit_length()),
+                BLOCK=block,
             )  # fmt: skip
         lost = torch.zeros_like(lost) if scale.is_exact else honest_loss(lost, length, d)
         return Approximation(Level.HALF, q, norm, lost)
+
+    def _run(self, kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any) -> None:
+        """Launch a kernel; where it may have to be compiled first, that is announced."""
+        types = (a.dtype for a in arguments if isinstance(a, Tensor))
+        known = kernel.fn.__name__, *types, *sorted(constants.items())
+        with nullcontext() if known in self._launched else compiling():
+            kernel[grid](*arguments, **constants)
+        self._launched.add(known)
 
     def _launch(
         self,
@@ -107,8 +119,8 @@ class FusedTiles:
         sides = (a.values, b.values) if not copied else _descriptors(a.values, b.values, shape)
         dtype = torch.float32 if level is Level.HALF else torch.float64
         norms = a.norm.to(dtype), b.norm.to(dtype)
-        kernel[kernels.grid_of(m, n, shape)](
-            *sides, *map(_aligned, (*norms, *arguments)),
+        self._run(
+            kernel, kernels.grid_of(m, n, shape), *sides, *map(_aligned, (*norms, *arguments)),
             LEVEL=int(level), COPIED=copied, **constants, **shape,
         )  # fmt: skip
 
@@ -190,7 +202,8 @@ class FusedTiles:
             d, is_single = rows.shape[1], rows.dtype == others.dtype == torch.float32
             at_once = 1 if d % 16 else 4 if is_single else 2
             options = {"enable_fp_fusion": False} if self.is_compiled else {}
-            kernels.canonical_kernel[(math.ceil(len(i) / _PAIRS_A_PROGRAM),)](
+            self._run(
+                kernels.canonical_kernel, (math.ceil(len(i) / _PAIRS_A_PROGRAM),),
                 rows, others, i, j, out, len(i), d,
                 BLOCK=_PAIRS_A_PROGRAM, AT_ONCE=at_once, **options,
             )  # fmt: skip
