@@ -17,6 +17,7 @@ from precall.engines.protocol import Balls, Meeting, Neighbors
 RESULTS = Path(__file__).with_name("gpu.md")
 SIZES = [(50_000, 2048, 5), (50_000, 2048, 224), (50_000, 64, 5), (200_000, 2048, 5)]
 MILLION = (1_280_000, 2048, 5)
+BY_HAND = "<!-- What follows is kept by hand. -->"
 
 CLUSTERS = "clusters {} times as far apart as wide"
 NASTY = {
@@ -41,6 +42,10 @@ def table(rows, headings):
     """A table in Markdown."""
     lines = [headings, ["---"] * len(headings), *rows]
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def spaced(n):
+    return f"{n:,}".replace(",", " ")
 
 
 def gaussian(n, d, seed):
@@ -145,7 +150,7 @@ def rows_of_sizes(sizes):
     for n, d, k in sizes:
         stages, numbers = best_of_three(n, d, k)
         rows.append(
-            [f"{n:,} × {n:,} × {d}, k = {k}".replace(",", " "), f"{sum(stages.values()):.3f}"]
+            [f"{spaced(n)} × {spaced(n)} × {d}, k = {k}", f"{sum(stages.values()):.3f}"]
             + [f"{seconds:.3f}" for seconds in stages.values()]
             + [f"{value:.4f}" for value in numbers.values()]
         )
@@ -214,32 +219,43 @@ def whole_evaluations(n, d):
     return table(rows, ["evaluate()", "seconds"])
 
 
+def millions():
+    n, d, k = MILLION
+    stages, numbers = ours(gaussian(n, d, 0), gaussian(n, d, 1), k)
+    text = ", ".join(f"{name} {seconds:.1f}" for name, seconds in stages.items())
+    scores = ", ".join(f"{name} {value:.4f}" for name, value in numbers.items())
+    return f"{sum(stages.values()):.1f} s ({text}); {scores}"
+
+
+SECTIONS = {
+    "Four numbers: precision, recall, density, coverage": lambda: rows_of_sizes(SIZES),
+    "Beside the usual ways, 50 000 × 50 000 × 2048, k = 5": lambda: rows_of_peers(*SIZES[0]),
+    "Nasty data, 50 000 × 50 000 × 256, k = 5": lambda: rows_of_nasty(50_000, 256, 5),
+    "Whole evaluations, 50 000 × 50 000 × 2048": lambda: whole_evaluations(50_000, 2048),
+    "1 280 000 × 1 280 000 × 2048, k = 5, once": millions,
+}
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--million", action="store_true", help="the largest size, too")
     options = parser.parse_args()
-    device = torch.cuda.get_device_name()
-    sections = [
+    start, device = time.perf_counter(), torch.cuda.get_device_name()
+    _, mark, kept = RESULTS.read_text().partition(BY_HAND)
+    written = [
         f"# The GPU engine\n\n`python -m benchmarks.gpu`, {device}, torch {torch.__version__}. "
-        "Best of three after a warm-up; features on the device. Every number is exact: the same "
-        "bits as on the CPU.",
-        "## Four numbers: precision, recall, density, coverage\n\n" + rows_of_sizes(SIZES),
-        "## Beside the usual ways, 50 000 × 50 000 × 2048, k = 5\n\n" + rows_of_peers(*SIZES[0]),
-        "## Nasty data, 50 000 × 50 000 × 256, k = 5\n\n" + rows_of_nasty(50_000, 256, 5),
-        "## Whole evaluations, 50 000 × 50 000 × 2048\n\n" + whole_evaluations(50_000, 2048),
+        "Best of three after a warm-up; features on the device unless said otherwise. Every number "
+        "is exact: the same bits as on the CPU."
     ]
-    options.out.write_text("\n\n".join(sections) + "\n")
-    if options.million:
-        n, d, k = MILLION
-        stages, numbers = ours(gaussian(n, d, 0), gaussian(n, d, 1), k)
-        text = ", ".join(f"{name} {seconds:.1f}" for name, seconds in stages.items())
-        sections.append(
-            f"## 1 280 000 × 1 280 000 × 2048, k = 5, once\n\n{sum(stages.values()):.1f} s "
-            f"({text}); " + ", ".join(f"{name} {value:.4f}" for name, value in numbers.items())
-        )
-        options.out.write_text("\n\n".join(sections) + "\n")
-    print(options.out.read_text())
+    for title, section in SECTIONS.items():
+        if section is millions and not options.million:
+            continue
+        written.append(f"## {title}\n\n{section()}")
+        text = "\n\n".join([*written, mark + kept])
+        options.out.write_text(text)  # what there is, if time runs out
+        print(f"{time.perf_counter() - start:.0f} s\n\n{written[-1]}\n", flush=True)
+        torch.cuda.empty_cache()
 
 
 if __name__ == "__main__":
