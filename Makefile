@@ -28,8 +28,8 @@ test-gpu: $(VENV)-gpu/.torch  ## the GPU engine without a GPU: ordinary operatio
 	$(VENV)-gpu/bin/python -m pytest -q -n 2 tests/engines/test_gpu_bounds.py tests/engines/test_gpu_contract.py tests/data/test_device_arrays.py
 	TRITON_INTERPRET=1 $(VENV)-gpu/bin/python -m pytest -q -n 2 tests/engines/test_gpu_contract.py
 
-test-extractors: $(VENV)-extractors/.models  ## models that make features, against other definitions of them
-	$(VENV)-extractors/bin/python -m pytest -q tests/extractors tests/extraction tests/inputs
+test-extractors: $(VENV)-gpu/.torch  ## models that make features, against other definitions of them
+	$(VENV)-gpu/bin/python -m pytest -q -n 2 tests/extractors tests/extraction tests/inputs tests/cli/test_extracting.py
 
 check: $(VENV)/.dev  ## lint, formatting, types
 	$(BIN)/ruff check .
@@ -45,7 +45,7 @@ bench: $(VENV)/.dev  ## speed as ratios, side by side with a bare matrix product
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) $(VENV)-gpu $(VENV)-extractors demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-gpu demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "precall needs Python 3.11 or newer; set PYTHON=")'
@@ -60,14 +60,10 @@ $(VENV)/.dev: $(VENV)/.python pyproject.toml
 	$(PIP) --editable '.[dev]'
 	touch $@ $(VENV)/.runtime
 
+# One environment for all that needs torch: a build without a GPU, the models that make features,
+# and other programs' definitions of their networks.
 $(VENV)-gpu/.torch: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-gpu
-	$(VENV)-gpu/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[test]' torch==2.13.0 triton
-	touch $@
-
-# A build of torch that needs no GPU, and other programs' definitions of the networks.
-$(VENV)-extractors/.models: pyproject.toml
-	$(PYTHON) -m venv $(VENV)-extractors
-	$(VENV)-extractors/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[test,images,text,audio]' torch==2.13.0 efficientnet_lite_pytorch==0.1.0
-	$(VENV)-extractors/bin/python -m pip --disable-pip-version-check install --quiet --no-deps torch-fidelity==0.4.0
+	$(VENV)-gpu/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[test,images,text,audio]' torch==2.13.0 triton efficientnet_lite_pytorch==0.1.0
+	$(VENV)-gpu/bin/python -m pip --disable-pip-version-check install --quiet --no-deps torch-fidelity==0.4.0
 	touch $@
