@@ -149,3 +149,51 @@ def test_an_outlier_hides_no_mode():
     generated[7] = 1e12
     findings = [mode.finding for mode in precall.find_modes(real, generated)]
     assert {"dropped", "invented"} <= set(findings)
+
+
+def labelled_modes():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(["cat", "dog", "eel", "yak"], [300, 300, 150, 150])
+    places = {"cat": [0.0, 0], "dog": [12.0, 0], "eel": [0.0, 12], "yak": [0.5, 12]}
+    real = np.array([places[one] for one in labels]) + rng.normal(size=(900, 2))
+    kept = np.isin(labels, ["cat", "dog"])
+    generated = real[kept] + rng.normal(size=(600, 2)) / 100
+    return real, generated, labels, labels[kept]
+
+
+def test_modes_are_named_by_the_labels_of_their_samples():
+    real, generated, labels, generated_labels = labelled_modes()
+    modes = precall.find_modes(real, generated, labels_real=labels)
+    (dropped,) = (mode for mode in modes if mode.finding == "dropped")
+    assert [(one.label, one.share) for one in dropped.labels] == [("eel", 0.5), ("yak", 0.5)]
+    sentence = next(text for text in mode_sentences(modes) if "dropped" in text)
+    assert " of generated, labelled 'eel' (50 %) and 'yak' (50 %), is dropped: " in sentence
+    by_both = precall.find_modes(
+        real, generated, labels_real=labels, labels_generated=generated_labels
+    )
+    whole = {mode.labels[0].label for mode in by_both if len(mode.labels) == 1}
+    assert whole == {"cat", "dog"}
+    without = precall.find_modes(real, generated)
+    assert all(mode.labels == () for mode in without)
+    assert (
+        [m.finding for m in without] == [m.finding for m in modes] == [m.finding for m in by_both]
+    )
+
+
+def test_labels_of_modes_are_kept_and_shown(tmp_path):
+    real, generated, labels, _ = labelled_modes()
+    result = precall.evaluate(
+        real, generated, labels_real=labels, estimators=(), scores=["precision"], modes="auto"
+    )
+    assert precall.Evaluation.from_json(result.to_json()).modes == result.modes
+    result.to_html(tmp_path / "page.html")
+    assert "eel: 50.0 %" in (tmp_path / "page.html").read_text()
+
+
+def test_a_mode_of_many_labels_names_the_largest():
+    real, generated, _, _ = labelled_modes()
+    labels = np.arange(900) % 10
+    modes = precall.find_modes(real, generated, labels_real=labels)
+    assert ", labelled '0' (10 %), '1' (10 %), '2' (10 %), '3' (10 %) and others, is " in " ".join(
+        mode_sentences(modes)
+    )

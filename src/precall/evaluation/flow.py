@@ -66,7 +66,12 @@ def evaluate_sets(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> 
     if settings.modes is not None:
         sweeps.progress.doing("looking for modes")
         found["modes"] = find_modes(
-            *sets, n_modes=settings.modes, confidence=settings.confidence, seed=settings.seed
+            *sets,
+            n_modes=settings.modes,
+            confidence=settings.confidence,
+            seed=settings.seed,
+            labels_real=labels.real,
+            labels_generated=labels.generated,
         )
     classes, skipped = _by_class(settings, both_sided, sweeps, call)
     of_scores = score_caveats(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from precall.data.feature_sets import FeatureSet, check_same_features
 from precall.data.frames import Frame
+from precall.data.labels import Labels
 from precall.errors import InputError, check_integer
 from precall.findings.separation import Clustering, separated
 from precall.findings.shares import Finding, SharesCompared, compare_shares
@@ -27,12 +28,21 @@ _REGIONS = 12
 _FEWEST_A_CLUSTER = 10  # samples of each half, on average
 _MOST_SAMPLES = 6000  # that clusters are found with
 _N_NEAREST = 9
+_MOST_LABELS = 4
 _SAMPLES_OF_WIDTHS = 1000  # of each side
 _TAIL = 0.01  # of the values of a feature, on either side
 _FAR = 10  # times the width of the rest
 _TILE = 4096
 
 Kind = Literal["mode", "region"]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelShare:
+    """How much of something has a label."""
+
+    label: str
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +59,7 @@ class Mode:
     # regions that are told as one: the smallest
     nearest_real: tuple[int, ...]  # rows of real nearest to the centre
     nearest_generated: tuple[int, ...]  # rows of generated nearest to the centre
+    labels: tuple[LabelShare, ...] = ()  # the most frequent of its labelled samples, if any are
 
 
 def find_modes(
@@ -58,6 +69,8 @@ def find_modes(
     n_modes: int | Literal["auto"] = "auto",
     confidence: float = 0.95,
     seed: int = 0,
+    labels_real: object = None,
+    labels_generated: object = None,
 ) -> tuple[Mode, ...]:
     """Cluster the union of both sets and compare the masses of the clusters, largest first.
 
@@ -74,6 +87,9 @@ def find_modes(
         several modes in a Gaussian or another log-concave law; and of the intervals.
     seed
         Of the clustering.
+    labels_real, labels_generated
+        One class label for each row, of either side or both. They take no part in the clustering;
+        every mode says which labels its samples have most often.
 
     Examples
     --------
@@ -89,6 +105,7 @@ def find_modes(
         check_integer("n_modes", n_modes, 2)
     sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
     check_same_features(*sets)
+    labels = Labels.of(labels_real, labels_generated, sets)
     sizes = [len(side) for side in sets]
     if n_modes != "auto" and sum(sizes) < n_modes:
         raise InputError(
@@ -99,7 +116,7 @@ def find_modes(
     with single_threaded_libraries(), warnings.catch_warnings(action="ignore"):
         kind, clustering = _find_clusters(rows, n_modes, 1 - confidence, seed)
         squared = _squared_distances(rows, clustering.centers)
-    parts = _Parts.of(clustering, squared, sizes[0])
+    parts = _Parts.of(clustering, squared, sizes[0], labels)
     found = parts.compared(1 - confidence)
     groups = _neighbours_alike(parts, found) if kind == "region" and n_modes == "auto" else None
     modes = parts.told(kind, found, groups or [[c] for c in range(len(found))], 1 - confidence)
@@ -169,11 +186,14 @@ class _Parts:
     part_of: tuple[NDArray[np.intp], NDArray[np.intp]]  # real, generated: each (n,)
     squared: tuple[NDArray[np.float64], NDArray[np.float64]]  # to the centres: each (n, k)
     center_parts: NDArray[np.intp]  # (k,)
+    labels: Labels
 
     @classmethod
-    def of(cls, clustering: Clustering, squared: NDArray[np.float64], n: int) -> "_Parts":
-        part_of = clustering.mode_of[squared.argmin(axis=1)]
-        return cls((part_of[:n], part_of[n:]), (squared[:n], squared[n:]), clustering.mode_of)
+    def of(
+        cls, clustering: Clustering, squared: NDArray[np.float64], n: int, labels: Labels
+    ) -> "_Parts":
+        part_of, sides = clustering.mode_of[squared.argmin(axis=1)], (squared[:n], squared[n:])
+        return cls((part_of[:n], part_of[n:]), sides, clustering.mode_of, labels)
 
     def counts(self) -> list[tuple[int, int]]:
         """Samples of both sides in each part."""
@@ -222,7 +242,16 @@ class _Parts:
                 found[group[0]].finding,
                 min(found[part].p_value for part in group),
                 *nearest,
+                self.labelled(group),
             )
+
+    def labelled(self, group: Sequence[int]) -> tuple[LabelShare, ...]:
+        """Return the most frequent labels in some parts, the most frequent first."""
+        sides = zip((self.labels.real, self.labels.generated), self.part_of, strict=True)
+        inside = [known[np.isin(of, group)] for known, of in sides if known is not None]
+        names, counts = np.unique(np.concatenate([*inside, np.empty(0, str)]), return_counts=True)
+        most = np.argsort(-counts, kind="stable")[:_MOST_LABELS]
+        return tuple(LabelShare(str(names[i]), float(counts[i] / counts.sum())) for i in most)
 
 
 def _neighbours_alike(parts: _Parts, found: Sequence[SharesCompared]) -> list[list[int]]:

@@ -9,6 +9,7 @@ from precall.findings.shares import Finding, SharesCompared, compare_shares
 _MOST_SENTENCES = 4  # about modes, and one about the rest
 _MOST_NAMED = 5
 _MOST_ROWS = 5
+_MOST_OF_IT = 0.8  # of the labelled samples of a mode
 _LEFT_OUT: tuple[Finding, ...] = ("dropped", "under-produced")  # of which real samples tell more
 
 
@@ -111,8 +112,8 @@ def mode_sentences(modes: Sequence[Mode]) -> list[str]:
         shown = different
     sentences = [
         f"A {mode.kind} with {_with_ends(mode.real_mass, mode.real_interval)} of real and "
-        f"{_with_ends(mode.generated_mass, mode.generated_interval)} of generated is "
-        f"{mode.finding}: look at {_samples(mode)}."
+        f"{_with_ends(mode.generated_mass, mode.generated_interval)} of generated"
+        f"{_labelled(mode)} is {mode.finding}: look at {_samples(mode)}."
         for mode in shown
     ]
     if rest := different[len(shown) :]:
@@ -122,6 +123,19 @@ def mode_sentences(modes: Sequence[Mode]) -> list[str]:
         )
         sentences.append(f"So are {len(rest)} smaller {kind}s: {told}.")
     return sentences
+
+
+def _labelled(mode: Mode) -> str:
+    """Name the labels that most samples of a mode have."""
+    named, together = [], 0.0
+    for one in mode.labels:
+        if together < _MOST_OF_IT:
+            named.append(f"{one.label!r} ({100 * one.share:.0f} %)")
+            together += one.share
+    if not named:
+        return ""
+    others = [] if together >= _MOST_OF_IT else ["others"]
+    return f", labelled {_listed([*named, *others])},"
 
 
 def _samples(mode: Mode) -> str:

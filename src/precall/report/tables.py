@@ -15,6 +15,7 @@ from precall.results.number_tables import table_of_models
 from precall.results.tables import Table, best_first, interval, percent, shown_trade_off
 from precall.uncertainty.bands import CurveBand
 
+_MOST_LABELS = 2  # of a mode
 _TRADE_OFFS = (0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16, math.inf)
 
 
@@ -70,10 +71,12 @@ def difference_table(differences: Sequence[Difference]) -> Table:
 
 
 def mode_table(modes: Sequence[Mode]) -> Table:
-    """One row a mode, or a region."""
+    """One row a mode, or a region; with labels, what most of its samples are."""
+    is_labelled = any(mode.labels for mode in modes)
     rows = [
         [
             str(number),
+            *([_labels(mode)] if is_labelled else []),
             f"{percent(mode.real_mass)}\n{interval(mode.real_interval, in_percent=True)}",
             f"{percent(mode.generated_mass)}\n{interval(mode.generated_interval, in_percent=True)}",
             mode.finding,
@@ -82,9 +85,14 @@ def mode_table(modes: Sequence[Mode]) -> Table:
         for number, mode in enumerate(modes, start=1)
     ]
     kind = modes[0].kind
-    return Table(
-        f"{kind.capitalize()}s", [kind, "of real", "of generated", "finding", "p-value"], rows
-    )
+    headings = [kind, *(["labels"] if is_labelled else [])]
+    headings += ["of real", "of generated", "finding", "p-value"]
+    return Table(f"{kind.capitalize()}s", headings, rows)
+
+
+def _labels(mode: Mode) -> str:
+    """The most frequent labels of a mode, a line each."""
+    return "\n".join(f"{one.label}: {percent(one.share)}" for one in mode.labels[:_MOST_LABELS])
 
 
 def class_table(result: Evaluation) -> Table:

@@ -29,15 +29,15 @@ def _measure(cell: Cell, rng: np.random.Generator) -> Values:
     """Sample real from all digits, generated from those that are left, as many of each."""
     parts = load(cell["data"])
     rows = rows_of(cell["data"], parts)
-    order = rng.permutation(10)  # digits in random order, dropped from the front
-    kept = np.flatnonzero(np.isin(parts[1].labels, order[cell["dropped"] :]))
+    left = rng.permutation(10)[cell["dropped"] :]  # digits in random order, dropped from the front
+    kept = np.flatnonzero(np.isin(parts[1].labels, left))
     n = min(len(rows[0]), len(kept))
-    real = rows[0][rng.choice(len(rows[0]), n, replace=False)]
-    generated = rows[1][rng.choice(kept, n, replace=False)]
-    result = evaluate_quietly(
-        (real, generated), estimators=(), scores=list(SCORES), headline=True, seed=0
-    )
-    return {name: result.scores[name].value for name in (*SCORES, HEADLINE)} | {"n": n}
+    drawn = rng.choice(len(rows[0]), n, replace=False)
+    samples = rows[0][drawn], rows[1][rng.choice(kept, n, replace=False)]
+    result = evaluate_quietly(samples, estimators=(), scores=list(SCORES), headline=True, seed=0)
+    found = {name: result.scores[name].value for name in (*SCORES, HEADLINE)}
+    truth = float(np.isin(parts[0].labels[drawn], left).mean())
+    return found | {"n": n, "truth": truth}
 
 
 def _compare(found: Measurements) -> Rows:
