@@ -27,6 +27,7 @@ from precall.evaluation.evidence_pool import (
 from precall.evaluation.headlines import find_headline, headline_caveats
 from precall.evaluation.influences import find_influences
 from precall.evaluation.settings import Settings
+from precall.findings.class_guesses import guessed_shares
 from precall.findings.modes import find_modes
 from precall.findings.samples import Samples
 from precall.neighbors.sweeps import Sweeps
@@ -86,6 +87,7 @@ def evaluate_sets(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> 
     for text in doubts:
         warnings.warn(text, PrecallWarning, stacklevel=3)
     shares = {label: labels.share(label) for label in subsets}
+    guessed = guessed_shares(sets, labels, settings.confidence, settings.seed)
     read = [note for side in sets for note in side.notes]  # warned of when they were read
     inputs = {side.role: side.inputs for side in sets if side.inputs is not None}
     return Evaluation(
@@ -93,6 +95,7 @@ def evaluate_sets(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> 
         warnings=(*read, *doubts),
         classes=classes,
         class_shares=shares,
+        guessed_shares=guessed,
         inputs=inputs,
     )
 

@@ -62,7 +62,9 @@ def diagnose(
             "half as often as it should be, what is rarer counted in proportion."
         )
     if curve is not None:
-        sentences.append(_reweighting(curve.total_variation, variation, name))
+        outside = any(score is not None and score.surely_outside for score in (precision, missing))
+        told = _outside_and_reweighted if outside else _reweighting
+        sentences.append(told(curve.total_variation, variation, name))
     return [
         *classes,
         *sentences,
@@ -129,10 +131,22 @@ def _with_spread(score: Score) -> str:
     return f"{score.value:.3f}, interval {low:.3f} – {high:.3f}"
 
 
-def _reweighting(moved: float, ends: tuple[float, float] | None, name: str) -> str:
-    """Mass that is elsewhere or in the wrong proportion."""
+def _outside_and_reweighted(moved: float, ends: tuple[float, float] | None, name: str) -> str:
+    """Mass that is elsewhere, where some of it is outside of a support."""
+    return (
+        f"About {100 * moved:.0f} % of the mass is elsewhere: what is outside of a support and "
+        f"what is re-weighted, together ({_variation(ends, name)})."
+    )
+
+
+def _variation(ends: tuple[float, float] | None, name: str) -> str:
     spread = "" if ends is None else f", interval {100 * ends[0]:.0f} – {100 * ends[1]:.0f} %"
-    by = f"total variation by the {name} curve{spread}"
+    return f"total variation by the {name} curve{spread}"
+
+
+def _reweighting(moved: float, ends: tuple[float, float] | None, name: str) -> str:
+    """Mass that is in the wrong proportion, as far as no support is known to be left."""
+    by = _variation(ends, name)
     if moved < _CLEAR:
         return f"Little is re-weighted: about {100 * moved:.0f} % of the mass ({by})."
     return f"About {100 * moved:.0f} % of the mass is re-weighted, missing mass included ({by})."

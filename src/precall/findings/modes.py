@@ -229,10 +229,10 @@ class _Parts:
         for group in groups:
             a, b = counts[list(group)].sum(axis=0).tolist()
             (shares,) = compare_shares([(a, b)], n, m, level)
-            nearest = [
+            of_real, of_generated = (
                 _nearest(np.isin(of, group), squared[:, np.isin(self.center_parts, group)])
                 for of, squared in zip(self.part_of, self.squared, strict=True)
-            ]
+            )
             yield Mode(
                 kind,
                 shares.real,
@@ -241,7 +241,8 @@ class _Parts:
                 shares.generated_interval,
                 found[group[0]].finding,
                 min(found[part].p_value for part in group),
-                *nearest,
+                of_real,
+                of_generated,
                 self.labelled(group),
             )
 

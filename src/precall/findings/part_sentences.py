@@ -10,6 +10,7 @@ _MOST_SENTENCES = 4  # about modes, and one about the rest
 _MOST_NAMED = 5
 _MOST_ROWS = 5
 _MOST_OF_IT = 0.8  # of the labelled samples of a mode
+_WRONG: tuple[Finding, ...] = ("dropped", "invented", "under-produced", "over-produced")
 _LEFT_OUT: tuple[Finding, ...] = ("dropped", "under-produced")  # of which real samples tell more
 
 
@@ -34,11 +35,8 @@ def class_sentences(
     by_finding: dict[Finding, list[str]] = {}
     for label, found in compared.items():
         by_finding.setdefault(_finding(found), []).append(label)
-    wrong: tuple[Finding, ...] = ("dropped", "invented", "under-produced", "over-produced")
     sentences = [
-        _classes_told(finding, by_finding[finding], compared, counts)
-        for finding in wrong
-        if finding in by_finding
+        _told(finding, by_finding[finding], compared) for finding in _WRONG if finding in by_finding
     ]
     usual = {label: counts[label] for label in by_finding.get("as it should be", ())}
     lacking = {label: a for label, (a, b) in usual.items() if b == 0}
@@ -47,6 +45,25 @@ def class_sentences(
         *sentences,
         *_too_few(lacking, "generated", "real"),
         *_too_few(new, "real", "generated"),
+    ]
+
+
+def guessed_sentences(guessed: Mapping[str, SharesCompared], labelled: str) -> list[str]:
+    """Say which classes are too rare or too frequent where only one side has labels.
+
+    Parameters
+    ----------
+    labelled
+        Which side has labels.
+    """
+    by_finding: dict[Finding, list[str]] = {}
+    for label, found in guessed.items():
+        by_finding.setdefault(found.finding, []).append(label)
+    by = f", going by the labels of the nearest {labelled} samples."
+    return [
+        _told(finding, by_finding[finding], guessed).removesuffix(".") + by
+        for finding in _WRONG
+        if finding in by_finding
     ]
 
 
@@ -68,13 +85,8 @@ def _finding(found: SharesCompared) -> Finding:
     return "dropped" if not found.generated else "invented" if not found.real else found.finding
 
 
-def _classes_told(
-    finding: Finding,
-    labels: Sequence[str],
-    compared: Mapping[str, SharesCompared],
-    counts: Mapping[str, tuple[int, int]],
-) -> str:
-    largest = sorted(labels, key=lambda label: -max(counts[label]))
+def _told(finding: Finding, labels: Sequence[str], compared: Mapping[str, SharesCompared]) -> str:
+    largest = sorted(labels, key=lambda c: -max(compared[c].real, compared[c].generated))
     told = [
         f"{label!r} ({_amount(compared[label].real, 'real')}, "
         f"{_amount(compared[label].generated, 'generated')})"

@@ -13,9 +13,10 @@ from precall.errors import InputError
 from precall.findings.diagnosis import diagnose
 from precall.findings.influence import Influence
 from precall.findings.modes import Mode
-from precall.findings.part_sentences import class_sentences
+from precall.findings.part_sentences import class_sentences, guessed_sentences
 from precall.findings.reasons import Reasons
 from precall.findings.samples import Extremes, Samples
+from precall.findings.shares import SharesCompared
 from precall.inputs.items import Inputs
 from precall.results import json_document
 from precall.results.number_tables import table_of_curves, table_of_scores
@@ -94,6 +95,9 @@ class Evaluation:
         With labels: the same result for each class, by label.
     class_shares
         With labels: how much of real and of generated belongs to each class.
+    guessed_shares
+        With labels of one side only: how much of both sides is guessed to belong to each class, by
+        the labels of nearest samples, and whether that differs.
     best_curve
         One curve from all estimators: the best classifiers of half of the evaluated samples,
         measured by the other half. ``None`` without a split, without estimators, or with fewer
@@ -130,6 +134,7 @@ class Evaluation:
     warnings: tuple[str, ...] = ()
     classes: Mapping[str, "Evaluation"] = field(default_factory=dict)
     class_shares: Mapping[str, ClassShare] = field(default_factory=dict)
+    guessed_shares: Mapping[str, SharesCompared] = field(default_factory=dict)
     best_curve: PRCurve | None = None
     tests: Mapping[str, TwoSampleTest] = field(default_factory=dict)
     bands: Mapping[str, CurveBand] = field(default_factory=dict)
@@ -217,13 +222,16 @@ class Evaluation:
         if curve is not None and len(self.curves) == 1:  # its own curve is the one that is shown
             ((name, curve),) = self.curves.items()
         band = self.bands.get(name)
+        has_real = any(share.real is not None for share in self.class_shares.values())
+        classes = class_sentences(self.class_shares, p.n, p.m, confidence)
+        classes += guessed_sentences(self.guessed_shares, "real" if has_real else "generated")
         return diagnose(
             self.scores,
             self.reasons,
             curve,
             self.modes,
             self.extremes,
-            class_sentences(self.class_shares, p.n, p.m, confidence),
+            classes,
             name=name,
             variation=None if band is None else band.summaries["total_variation"],
         )

@@ -103,6 +103,7 @@ def evaluation_entry(result: "Evaluation") -> dict[str, Any]:
         "best_curve": None if result.best_curve is None else _curve_entry(result.best_curve),
         "tests": {name: asdict(test) for name, test in result.tests.items()},
         "class_shares": {label: asdict(share) for label, share in result.class_shares.items()},
+        "guessed_shares": {label: asdict(one) for label, one in result.guessed_shares.items()},
         "classes": {label: evaluation_entry(part) for label, part in result.classes.items()},
     }
 
