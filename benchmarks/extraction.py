@@ -1,7 +1,9 @@
 """How busy reading keeps the network: python -m benchmarks.extraction [MODEL] [N].
 
 Pictures are written as PNG; the rate from files to features is set beside that of the bare network
-on batches that are at hand, in turns, as medians.
+on batches that are at hand, in turns, as medians. Both use all cores: where the network computes on
+these, what workers decode with is taken from it, so that the share also has a bound: what the same
+work takes one after the other, network and reading, in processor time.
 """
 
 import sys

@@ -152,6 +152,14 @@ def test_broken_files_are_named_or_left_out(folder):
         precall.extract(folder, "pixels:8")
 
 
+def test_several_broken_files_are_counted(folder):
+    for name in ("01.png", "04.png", "07.png"):
+        (folder / "1" / name).write_bytes(b"no picture")
+    with pytest.raises(InputError) as error:
+        precall.extract(folder, "pixels:8")
+    assert "not a picture of a known format. 2 more cannot be read. Mend or" in str(error.value)
+
+
 def test_functions_without_a_version_are_not_kept(folder, cache):
     calls = []
 

@@ -197,10 +197,10 @@ def test_batch_sizes_change_nothing_but_rounding(name):
     for module in extractor.needs:
         pytest.importorskip(module)
     network = extractor.load(here(extractor), "cpu")
-    items = [extractor.prepare(item) for item in inputs_of(extractor.kind, 12)]
+    items = [extractor.prepare(item) for item in inputs_of(extractor.kind, 64)]
     whole = network(items)
-    assert whole.shape == (12, extractor.dimension)
+    assert whole.shape == (64, extractor.dimension)
     assert whole.dtype == np.float32
     for size in (1, 7):
-        parts = [network(items[start : start + size]) for start in range(0, 12, size)]
+        parts = [network(items[start : start + size]) for start in range(0, 64, size)]
         np.testing.assert_allclose(np.concatenate(parts), whole, atol=1e-5)

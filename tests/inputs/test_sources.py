@@ -155,6 +155,39 @@ def test_kinds_are_told_apart(tmp_path):
     assert kind_of("table.csv", "real") == "rows"
 
 
+def test_kinds_of_archives_and_of_folders_with_notes(tmp_path):
+    for name, kind in (("a.png", "pictures"), ("a.flac", "sounds"), ("a.txt", "texts")):
+        with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+            archive.writestr(f"folder/{name}", b"")
+        assert kind_of(tmp_path / "a.zip", "real") == kind
+        (tmp_path / name).write_bytes(b"")
+        with tarfile.open(tmp_path / "a.tar", "w") as tape:
+            tape.add(tmp_path / name)
+        assert kind_of(tmp_path / "a.tar", "real") == kind
+    pictures = folder(tmp_path / "p")
+    (pictures / "README.txt").write_text("where they are from")
+    assert kind_of(pictures, "real") == "pictures"
+    (pictures / "a.wav").write_bytes(b"")
+    with pytest.raises(InputError, match="holds pictures and sounds; name a model for one kind"):
+        kind_of(pictures, "real")
+
+
+def test_kinds_of_tables(tmp_path):
+    encoded, path = [{"bytes": b"", "path": ""}], tmp_path / "a.parquet"
+    columns = {"image": encoded, "audio": encoded, "caption": ["a"], "n": [1.0]}
+    for kept, kind in (
+        (["image", "caption"], "pictures"),
+        (["audio", "caption"], "sounds"),
+        (["caption", "n"], "texts"),
+        (["n"], "rows"),
+    ):
+        pq.write_table(pa.table({name: columns[name] for name in kept}), path)
+        assert kind_of(path, "real") == kind
+    pq.write_table(pa.table(columns), path)
+    assert kind_of(f"{path}:caption", "real") == "texts"
+    assert kind_of(f"{path}:audio", "real") == "sounds"
+
+
 @pytest.mark.parametrize(
     ("data", "kind", "message"),
     [

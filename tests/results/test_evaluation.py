@@ -41,6 +41,7 @@ def test_json_keeps_its_names(result):
         "best_curve",
         "tests",
         "class_shares",
+        "guessed_shares",
         "classes",
     ]
     assert list(document["curves"]) == ["ipr", "coverage", "knn", "parzen"]

@@ -231,10 +231,11 @@ class _Job(NamedTuple):
         if not broken or self.settings.skip_broken:
             return
         row, why = next(iter(broken.items()))
-        more = f" So do {len(broken) - 1} others." if len(broken) > 1 else ""
+        others = len(broken) - 1
+        why = f"{why.rstrip('.')}." + (f" {others} more cannot be read." if others else "")
         raise InputError(
-            f"{role}: {inputs.name(row)} {why}.{more} Mend or remove it, or leave out what cannot "
-            "be read (--skip-broken, skip_broken=True)."
+            f"{role}: {inputs.name(row)} {why} Mend or remove it, or leave out what cannot be read "
+            "(--skip-broken, skip_broken=True)."
         )
 
     def _shown(self, items: Iterable[Any] | None, n: int, what: str, unit: str = "files") -> Any:

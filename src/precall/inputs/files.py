@@ -83,8 +83,28 @@ def list_folder(path: Path, kind: Kind, endings: Collection[str], role: str) -> 
     return Folder(kind, str(path), notes, path, tuple(files))
 
 
+def endings_in(path: Path, role: str) -> set[str]:
+    """Return how the names of files in a folder or an archive end."""
+    if path.is_dir():
+        files = [file.relative_to(path) for file in path.rglob("*")]
+    else:
+        files = [Path(name) for name in _members(path, role)]
+    return {file.suffix.lower() for file in files if not _is_hidden(file)}
+
+
 def list_archive(path: Path, kind: Kind, endings: Collection[str], role: str) -> Archive:
     """Find all samples of a kind in a .zip or .tar."""
+    found = _members(path, role)
+    names = sorted(name for name in found if _is_one(Path(name), endings))
+    if not names:
+        raise InputError(f"{role}: {path} holds no {kind} ({', '.join(sorted(endings))}).")
+    is_zip = path.suffix.lower() == ".zip"
+    places = () if is_zip else tuple(found[name] for name in names)
+    return Archive(kind, str(path), (), path, tuple(names), places)
+
+
+def _members(path: Path, role: str) -> dict[str, tuple[int, int]]:
+    """Return all files of an archive: of a tar, where each is and how long."""
 
     def cannot(error: Exception) -> str:
         return f"{role}: {path} is not a valid archive: {error!s:.200}."
@@ -92,16 +112,9 @@ def list_archive(path: Path, kind: Kind, endings: Collection[str], role: str) ->
     with refusing(cannot, *_DAMAGED):
         if path.suffix.lower() == ".zip":
             with zipfile.ZipFile(path) as archive:
-                found = {entry.filename: (0, 0) for entry in archive.infolist()}
-        else:
-            with tarfile.open(path, "r:") as tape:  # read in place, so not compressed
-                found = {m.name: (m.offset_data, m.size) for m in tape if m.isreg()}
-    names = sorted(name for name in found if _is_one(Path(name), endings))
-    if not names:
-        raise InputError(f"{role}: {path} holds no {kind} ({', '.join(sorted(endings))}).")
-    is_zip = path.suffix.lower() == ".zip"
-    places = () if is_zip else tuple(found[name] for name in names)
-    return Archive(kind, str(path), (), path, tuple(names), places)
+                return {entry.filename: (0, 0) for entry in archive.infolist()}
+        with tarfile.open(path, "r:") as tape:  # read in place, so not compressed
+            return {m.name: (m.offset_data, m.size) for m in tape if m.isreg()}
 
 
 def _is_one(path: Path, endings: Collection[str]) -> bool:

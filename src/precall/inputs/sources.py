@@ -11,10 +11,10 @@ from precall.data.readers import read
 from precall.data.readers.array_location import ArrayLocation
 from precall.errors import InputError
 from precall.inputs import pictures, sounds, texts
-from precall.inputs.files import list_archive, list_folder
+from precall.inputs.files import endings_in, list_archive, list_folder
 from precall.inputs.items import Inputs, Kind, Raw, Sound, as_image, hashed_listing, stamp
 from precall.inputs.memory import InMemory, tensor_pixels
-from precall.inputs.tables import list_table
+from precall.inputs.tables import kind_of_table, list_table
 
 ENDINGS: dict[Kind, set[str]] = {
     "pictures": pictures.ENDINGS,
@@ -26,6 +26,7 @@ READERS: dict[Kind, Callable[[Raw], Any]] = {
     "texts": texts.read_text,
     "sounds": sounds.read_sound,
 }
+_ARCHIVES = {".zip", ".tar"}
 _TABLES = {".parquet", ".arrow", ".feather"}
 _ARRAYS = {".npy", ".npz"}
 _ACCEPTED: dict[Kind, str] = {
@@ -54,12 +55,10 @@ def kind_of(data: object, role: str) -> Kind:
     if isinstance(data, str | os.PathLike):
         place = ArrayLocation.of(data, role)
         ending = place.path.suffix.lower()
-        if place.path.is_dir():
-            every = {file.suffix.lower() for file in place.path.rglob("*")}
-            kinds: list[Kind] = [kind for kind, endings in ENDINGS.items() if every & endings]
-            if len(kinds) > 1:
-                raise place.refuse(f"holds {' and '.join(kinds)}; name a model for one kind.")
-            return kinds[0] if kinds else "pictures"
+        if place.path.is_dir() or ending in _ARCHIVES:
+            return _kind_of_files(place)
+        if ending in _TABLES and place.path.exists():
+            return kind_of_table(place)
         if ending in (".txt", ".jsonl"):
             return "texts"
         return "rows" if ending in (".csv", ".tsv") else "pictures"
@@ -71,13 +70,26 @@ def kind_of(data: object, role: str) -> Kind:
     return "pictures"
 
 
+def _kind_of_files(place: ArrayLocation) -> Kind:
+    """Tell what a folder or an archive holds; texts beside pictures or sounds are notes on them."""
+    if not place.path.exists():
+        return "pictures"  # refused when it is opened
+    every = endings_in(place.path, place.role)
+    kinds: list[Kind] = [kind for kind, endings in ENDINGS.items() if every & endings]
+    if len(kinds) > 1 and "texts" in kinds:
+        kinds.remove("texts")
+    if len(kinds) > 1:
+        raise place.refuse(f"holds {' and '.join(kinds)}; name a model for one kind.")
+    return kinds[0] if kinds else "pictures"
+
+
 def _at_path(place: ArrayLocation, kind: Kind) -> Inputs:
     if not place.path.exists():
         raise InputError(f"{place.role}: cannot read {place.shown}: No such file or directory.")
     ending = place.path.suffix.lower()
     if place.path.is_dir():
         return list_folder(place.path, kind, ENDINGS[kind], place.role)
-    if ending in (".zip", ".tar"):
+    if ending in _ARCHIVES:
         return list_archive(place.path, kind, ENDINGS[kind], place.role)
     if ending in _TABLES:
         return list_table(place, kind)

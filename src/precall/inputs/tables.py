@@ -54,6 +54,25 @@ def list_table(place: ArrayLocation, kind: Kind) -> EncodedColumn | InMemory:
     return EncodedColumn(kind, f"{place.path}:{chosen}", (), column, stored)
 
 
+def kind_of_table(place: ArrayLocation) -> Kind:
+    """Tell by the columns what a table holds; numbers alone are rows of features."""
+    arrow = place.library("pyarrow")
+    with place.refusing("is not a valid table: {!s:.200}.", arrow.ArrowException, OSError):
+        schema = _schema(place, arrow)
+    fields = [field for field in schema if place.key in (None, field.name)]
+    encoded = [field.name for field in fields if _fits(field.type, "pictures", arrow)]
+    if encoded:
+        is_sound = set(encoded) & {*_USUAL["sounds"]} and not set(encoded) & {*_USUAL["pictures"]}
+        return "sounds" if is_sound else "pictures"
+    return "texts" if any(_fits(field.type, "texts", arrow) for field in fields) else "rows"
+
+
+def _schema(place: ArrayLocation, arrow: Any) -> Any:
+    if place.path.suffix.lower() == ".parquet":
+        return place.library("pyarrow.parquet").read_schema(place.path)
+    return _read(place, arrow).schema
+
+
 def _read(place: ArrayLocation, arrow: Any) -> Any:
     if place.path.suffix.lower() == ".parquet":
         return place.library("pyarrow.parquet").ParquetFile(place.path).read()
