@@ -9,7 +9,7 @@ FORGET_KERNELS = find src -name '*.nb[ci]' ! -newer "$$(ls -t $$(grep -rl 'njit\
 .PHONY: demo quick test test-extractors test-gpu check format bench clean
 
 # Two processes run the tests: OpenMP's threads of both would wait for each other, three times as long.
-quick test: export OMP_NUM_THREADS = 1
+quick test test-extractors: export OMP_NUM_THREADS = 1
 quick test: export OPENBLAS_NUM_THREADS = 2
 
 demo: $(VENV)/.runtime  ## evaluate four generators of handwritten digits, leave a picture
