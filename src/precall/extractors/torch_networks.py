@@ -64,7 +64,8 @@ def of_pixels(
 ) -> Network:
     """Return a network of batches (n, side, side, 3), whose pixels are scaled to (x − mean)/dev.
 
-    ``mean`` and ``deviation`` are those of pixels from 0 to 1.
+    ``mean`` and ``deviation`` are those of pixels from 0 to 1. A processor takes one picture after
+    the other, whose maps then stay in its caches; so its features do not depend on the batch.
     """
     torch = import_torch("this network")
     scale = torch.tensor([1 / (255 * d) for d in deviation], device=device)
@@ -75,6 +76,8 @@ def of_pixels(
             pixels = torch.from_numpy(np.stack(batch)).to(device)
             # Colours last in memory, first by name: no copy, and what convolutions like best.
             scaled = (pixels.float() * scale + offset).permute(0, 3, 1, 2)
-            return np.asarray(forward(scaled).float().cpu().numpy(), np.float32)
+            parts = scaled.split(1) if device == "cpu" else (scaled,)
+            made = torch.cat([forward(part) for part in parts])
+            return np.asarray(made.float().cpu().numpy(), np.float32)
 
     return rows
