@@ -1,9 +1,10 @@
-"""How busy reading keeps the network: python -m benchmarks.extraction [MODEL] [N].
+"""How busy reading keeps the network: python -m benchmarks.extraction [MODEL] [N] [WORKERS].
 
 Pictures are written as PNG; the rate from files to features is set beside that of the bare network
-on batches that are at hand, in turns, as medians. Both use all cores: where the network computes on
-these, what workers decode with is taken from it, so that the share also has a bound: what the same
-work takes one after the other, network and reading, in processor time.
+on batches at hand, in turns, as medians. Where the network computes on the same cores, what
+workers decode with is taken from it, so three more numbers are told: how much of the processor time
+of the process that computes is the network's, which no other load disturbs; what reading a picture
+takes on one core; and what the network takes.
 """
 
 import sys
@@ -11,14 +12,30 @@ import tempfile
 import time
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
 
 import precall
+from precall.extraction.reading import prepare_batch
 from precall.extractors.catalog import EXTRACTORS
 
 ROUNDS = 3
+TRIED = 256  # pictures that reading alone is measured with
+
+
+class Spent(NamedTuple):
+    """Seconds a picture."""
+
+    wall: float
+    processor: float
+
+
+def spent(work, n):
+    wall, processor = time.perf_counter(), time.process_time()
+    work()
+    return Spent((time.perf_counter() - wall) / n, (time.process_time() - processor) / n)
 
 
 def write_pictures(folder, n):
@@ -27,38 +44,35 @@ def write_pictures(folder, n):
         Image.fromarray(pixels).save(folder / f"{row:06d}.png")
 
 
-def bare_rate(network, batch, n):
-    start = time.perf_counter()
-    for _ in range(max(1, n // len(batch))):
-        network(batch)
-    return max(1, n // len(batch)) * len(batch) / (time.perf_counter() - start)
-
-
-def whole_rate(folder, settings, n):
-    start = time.perf_counter()
-    precall.extract(folder, settings)
-    return n / (time.perf_counter() - start)
-
-
-def main(model="efficientnet-lite0", n=10_000):
+def main(model="efficientnet-lite0", n=10_000, workers=None):
     extractor = EXTRACTORS[model]
-    network = extractor.load(extractor.weights.present(), "auto")
+    network, size = extractor.load(extractor.weights.present(), "auto"), extractor.batch_size
+    n = max(1, n // size) * size
+    settings = precall.Features(model, cache=False, workers=workers)
     with tempfile.TemporaryDirectory() as name:
         write_pictures(Path(name), n)
-        pictures = [
-            Image.open(Path(name) / f"{row:06d}.png") for row in range(extractor.batch_size)
-        ]
-        batch = [extractor.prepare(picture.convert("RGB")) for picture in pictures]
-        settings = precall.Features(model, cache=False)
+        files = sorted(Path(name).iterdir())[:TRIED]
+        reading = spent(lambda: prepare_batch(0, files, "pictures", extractor.prepare), len(files))
+        batch = prepare_batch(0, files[:size], "pictures", extractor.prepare).items
         precall.extract(name, settings)  # processes and kernels are warm
-        rates = [
-            (bare_rate(network, batch, n), whole_rate(name, settings, n)) for _ in range(ROUNDS)
+        rounds = [
+            (
+                spent(lambda: [network(batch) for _ in range(n // size)], n),
+                spent(lambda: precall.extract(name, settings), n),
+            )
+            for _ in range(ROUNDS)
         ]
-    bare, whole = (median(side) for side in zip(*rates, strict=True))
-    share = median(files / alone for alone, files in rates)
-    print(f"{model}, {n} pictures, batches of {extractor.batch_size}")
-    print(f"network alone {bare:.1f}/s, from files {whole:.1f}/s: {100 * share:.0f} %")
+    bare, whole = (median(one.wall for one in side) for side in zip(*rounds, strict=True))
+    share = median(alone.wall / files.wall for alone, files in rounds)
+    busy = median(alone.processor / files.processor for alone, files in rounds)
+    computing = median(alone.processor for alone, _ in rounds)
+    print(f"{model}, {n} pictures, batches of {size}")
+    print(f"network alone {1 / bare:.1f}/s, from files {1 / whole:.1f}/s: {100 * share:.0f} %")
+    print(
+        f"of the processor time of the process that computes, {100 * busy:.0f} % is the network's"
+    )
+    print(f"a picture: {1e3 * reading.processor:.2f} ms to read, {1e3 * computing:.1f} to compute")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2], *map(int, sys.argv[2:3]))
+    main(*sys.argv[1:2], *map(int, sys.argv[2:4]))
