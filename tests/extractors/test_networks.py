@@ -173,6 +173,26 @@ def test_resemblyzer(torch, monkeypatch, seconds):
     np.testing.assert_allclose(found[0], theirs.embed_utterance(samples), atol=1e-5)
 
 
+def test_a_network_leaves_the_threads_of_torch_as_they_were(torch):
+    from precall.extractors.torch_networks import of_pixels
+
+    seen, before = [], torch.get_num_threads()
+
+    def forward(pixels):
+        seen.append((len(pixels), torch.get_num_threads()))
+        return pixels.mean((2, 3))
+
+    pictures = list(RNG.integers(0, 256, (5, 4, 4, 3), dtype=np.uint8))
+    try:
+        torch.set_num_threads(2)
+        found = of_pixels(forward, "cpu", (0, 0, 0), (1, 1, 1))(pictures)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert seen == [(1, 1)] * 5
+    np.testing.assert_allclose(found, np.stack(pictures).mean((1, 2)) / 255, atol=1e-6)
+
+
 def inputs_of(kind, n):
     if kind == "pictures":
         return [

@@ -8,6 +8,7 @@ import numpy as np
 from precall.errors import InputError
 from precall.extractors.protocol import FloatRows, Network, Prepared
 from precall.runtime.refusals import needed
+from precall.runtime.threads import in_threads, n_threads
 
 Tensor = Any
 IMAGENET_MEAN, IMAGENET_DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -64,8 +65,9 @@ def of_pixels(
 ) -> Network:
     """Return a network of batches (n, side, side, 3), whose pixels are scaled to (x − mean)/dev.
 
-    ``mean`` and ``deviation`` are those of pixels from 0 to 1. A processor takes one picture after
-    the other, whose maps then stay in its caches; so its features do not depend on the batch.
+    ``mean`` and ``deviation`` are those of pixels from 0 to 1. On a processor every core takes one
+    picture at a time, whose maps stay in its caches; so features do not depend on the batch, and no
+    core waits for another.
     """
     torch = import_torch("this network")
     scale = torch.tensor([1 / (255 * d) for d in deviation], device=device)
@@ -76,8 +78,20 @@ def of_pixels(
             pixels = torch.from_numpy(np.stack(batch)).to(device)
             # Colours last in memory, first by name: no copy, and what convolutions like best.
             scaled = (pixels.float() * scale + offset).permute(0, 3, 1, 2)
-            parts = scaled.split(1) if device == "cpu" else (scaled,)
-            made = torch.cat([forward(part) for part in parts])
+            made = _one_by_one(torch, forward, scaled) if device == "cpu" else forward(scaled)
             return np.asarray(made.float().cpu().numpy(), np.float32)
 
     return rows
+
+
+def _one_by_one(torch: Any, forward: Callable[[Tensor], Tensor], pictures: Tensor) -> Tensor:
+    def made(picture: Tensor) -> Tensor:
+        torch.set_num_threads(1)
+        with torch.inference_mode():
+            return forward(picture)
+
+    before = torch.get_num_threads()
+    try:
+        return torch.cat(list(in_threads(made, pictures.split(1), n_threads(None))))
+    finally:
+        torch.set_num_threads(before)
