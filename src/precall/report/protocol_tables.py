@@ -2,11 +2,12 @@
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from precall.report.words import estimator_in_words, in_words
 from precall.results.evaluation import Evaluation, Protocol
+from precall.results.protocol_sentence import names_by_k
 from precall.results.tables import Table, if_known
 
 _OBJECTS = {  # where features came from, if from no file
@@ -48,10 +49,10 @@ def _facts(result: Evaluation) -> dict[str, str]:
         "features": f"{p.d}, {p.dtype}",
         **_extraction(p),
         "curves": "; ".join(estimators),
-        "k of the curves": _by_k((name, p.shown_k(name)) for name in p.estimators),
+        "k of the curves": names_by_k(((name, p.shown_k(name)) for name in p.estimators), in_words),
         "chosen": "; ".join(f"{in_words(name)}: {', '.join(c)}" for name, c in p.choices.items()),
         "split": p.split,
-        "k of the scores": _by_k(k_of_scores),
+        "k of the scores": names_by_k(k_of_scores, in_words),
         "scores as": f"{p.convention} ({p.tie_rule.replace('<=', '≤')})",
         "confidence of intervals": "" if confidence is None else f"{100 * confidence:.4g} %",
         "seed": str(p.seed),
@@ -89,15 +90,3 @@ def _made(how: Mapping[str, str]) -> str:
 def _samples(protocol: Protocol, role: str, number: int) -> str:
     source = protocol.sources.get(role, "")
     return f"{number}, from {_OBJECTS.get(source, source)}" if source else str(number)
-
-
-def _by_k(named: Iterable[tuple[str, str]]) -> str:
-    """Write at which k everything was done that has one: ``3 (precision, recall), 5 (density)``."""
-    ks: dict[str, list[str]] = {}
-    for name, k in named:
-        if k and k not in ks.setdefault(name, []):
-            ks[name].append(k)
-    names: dict[str, list[str]] = {}
-    for name, of_name in ks.items():
-        names.setdefault(", ".join(of_name), []).append(in_words(name))
-    return "; ".join(f"{k} ({', '.join(of_k)})" for k, of_k in names.items() if k)

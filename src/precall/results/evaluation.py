@@ -19,9 +19,12 @@ from precall.findings.samples import Extremes, Samples
 from precall.findings.shares import SharesCompared
 from precall.inputs.items import Inputs
 from precall.results import json_document
-from precall.results.number_tables import table_of_curves, table_of_scores
+from precall.results.flat_numbers import flat_numbers
+from precall.results.number_tables import table_for_papers, table_of_curves, table_of_scores
 from precall.results.page_writer import page_writer
-from precall.results.tables import Table, best_of_several, printed_tables
+from precall.results.protocol_sentence import protocol_sentence
+from precall.results.table_formats import latex_float
+from precall.results.tables import Table, best_of_several, printed_tables, written
 from precall.runtime.read_only import make_read_only
 from precall.scores import Score
 from precall.uncertainty.bands import CurveBand
@@ -214,6 +217,64 @@ class Evaluation:
         if of not in ("scores", "curves"):
             raise InputError(f"of must be 'scores' or 'curves'; got {of!r}.")
         return table_of_scores(self) if of == "scores" else table_of_curves(self)
+
+    def to_flat_dict(self, prefix: str = "", *, intervals: bool = True) -> dict[str, float]:
+        """Return every number under a name without structure, as loggers take them.
+
+        Scores go by their names, summaries of curves by that of the curve and their own:
+        ``knn_curve_area``, and ``best_curve_area`` of the best of several. The ends of intervals
+        end in ``_low`` and ``_high``.
+
+        Parameters
+        ----------
+        prefix
+            What all names begin with, such as ``"precall/"``.
+        intervals
+            Whether to include their ends, where there are intervals.
+
+        Examples
+        --------
+        >>> import numpy as np, precall
+        >>> real, generated = np.random.default_rng(0).normal(size=(2, 1000, 4))
+        >>> result = precall.evaluate(real, generated, estimators=(), scores=["recall", "coverage"])
+        >>> result.to_flat_dict("val/")
+        {'val/recall': 0.951, 'val/coverage': 0.957}
+        """
+        found = {}
+        for name, number in flat_numbers(self).items():
+            found[f"{prefix}{name}"] = float(number.value)
+            if intervals and number.interval is not None:
+                for end, value in zip(("low", "high"), number.interval, strict=True):
+                    found[f"{prefix}{name}_{end}"] = float(value)
+        return found
+
+    def to_markdown(self, path: str | PathLike[str] | None = None) -> str:
+        """Return a table and how it came about, for a model card; write it if a path is given.
+
+        Examples
+        --------
+        >>> import numpy as np, precall
+        >>> real, generated = np.random.default_rng(0).normal(size=(2, 1000, 4))
+        >>> result = precall.evaluate(real, generated, estimators=(), scores=["recall", "coverage"])
+        >>> print(result.to_markdown())
+        | number | k | value | if P = Q |
+        | --- | ---: | ---: | ---: |
+        | recall | 3 | 0.951 |  |
+        | coverage | 5 | 0.957 | 0.969 |
+        <BLANKLINE>
+        1000 generated samples were compared with 1000 real ones by 4 features. Scores are as in
+        precall, at k = 3 (recall); 5 (coverage). Seed 0, precall ....
+        <BLANKLINE>
+        """
+        return written(f"{table_for_papers(self).to_markdown()}\n{protocol_sentence(self)}\n", path)
+
+    def to_latex(self, path: str | PathLike[str] | None = None) -> str:
+        """Return a table for a paper, with how it came about as its caption; write it to a path.
+
+        Needs the package booktabs.
+        """
+        table = table_for_papers(self).to_latex()
+        return written(latex_float(table, protocol_sentence(self)), path)
 
     def diagnosis(self) -> list[str]:
         """Say in words what is dropped, invented and re-weighted: classes, supports, modes."""

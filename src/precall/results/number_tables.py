@@ -4,14 +4,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from precall.curves.summaries import IN_TABLES
+from precall.curves.summaries import CURVE_SUMMARIES, IN_TABLES
 from precall.results.table_formats import Cell
 from precall.results.tables import (
     Table,
+    best_first,
     best_of_several,
     curve_table,
     decimals,
     if_known,
+    interval,
+    interval_heading,
     score_table,
     score_value,
 )
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from precall.results.evaluation import Evaluation
 
 T = TypeVar("T")
+
+_IN_PAPERS = ("f_1_8", "f_8", "f_1", "area", "total_variation")
 
 
 def table_of_scores(result: "Evaluation") -> Table:
@@ -40,6 +45,27 @@ def table_of_scores(result: "Evaluation") -> Table:
     known = {name: cells for name, cells in more.items() if _first(cells) is not None}
     text = score_table(result.scores.items(), on_page=True, confidence=result.confidence)
     return replace(text, numbers=columns | known)
+
+
+def table_for_papers(result: "Evaluation") -> Table:
+    """One row a score, and one a summary of the curve that models are compared by."""
+    has_ends = result.confidence is not None
+    headings = ["number", "k", "value", *[interval_heading(result.confidence)] * has_ends]
+    rows = []
+    for name, score in result.scores.items():
+        value = score_value(score, decimals)
+        ends = [interval(score.interval)] * has_ends
+        expected = if_known(score.expected_if_equal, decimals)
+        rows.append([name, if_known(score.k, str), value, *ends, expected])
+    for curve, drawn in [*best_first(result).items()][:1]:
+        band = result.bands.get(curve)
+        for key in _IN_PAPERS:
+            summary = CURVE_SUMMARIES[key]
+            label = f"{summary.name} of the {curve} curve"
+            value = decimals(summary.of(drawn))
+            ends = [interval(band.summaries[key] if band else None)] * has_ends
+            rows.append([label, result.protocol.shown_k(curve), value, *ends, ""])
+    return Table("Scores, and what sums up the curve", [*headings, "if P = Q"], rows)
 
 
 def table_of_models(results: Mapping[str, "Evaluation"]) -> Table:

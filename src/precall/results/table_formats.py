@@ -27,6 +27,8 @@ _IN_LATEX = {
     "–": "--",
     "±": r"$\pm$",
     "½": r"$\frac{1}{2}$",
+    "√": r"$\surd$",
+    "λ": r"$\lambda$",
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
 _SPECIAL = re.compile("|".join(map(re.escape, _IN_LATEX)))
@@ -71,6 +73,15 @@ def latex_text(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
             r"\end{tabular}",
             "",
         ]
+    )
+
+
+def latex_float(tabular: str, caption: str) -> str:
+    """Put a table of LaTeX under a caption."""
+    needs, rest = tabular.split("\n", 1)
+    return (
+        "\n".join([needs, r"\begin{table}", r"\centering", rf"\caption{{{_in_latex(caption)}}}"])
+        + f"\n{rest}\\end{{table}}\n"
     )
 
 

@@ -57,15 +57,15 @@ class Table:
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str:
         """Return the table as CSV, and write it to ``path`` if one is given."""
-        return _written(table_formats.csv_text(self._columns()), path)
+        return written(table_formats.csv_text(self._columns()), path)
 
     def to_markdown(self, path: str | PathLike[str] | None = None) -> str:
         """Return the table as Markdown, and write it to ``path`` if one is given."""
-        return _written(table_formats.markdown_text(self.headings, self.rows), path)
+        return written(table_formats.markdown_text(self.headings, self.rows), path)
 
     def to_latex(self, path: str | PathLike[str] | None = None) -> str:
         """Return a table for LaTeX with booktabs, and write it to ``path`` if one is given."""
-        return _written(table_formats.latex_text(self.headings, self.rows), path)
+        return written(table_formats.latex_text(self.headings, self.rows), path)
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return a pandas data frame."""
@@ -84,7 +84,8 @@ class Table:
         return {name: [row[i] for row in self.rows] for i, name in enumerate(headings)}
 
 
-def _written(text: str, path: str | PathLike[str] | None) -> str:
+def written(text: str, path: str | PathLike[str] | None) -> str:
+    """Return a text, and write it to ``path`` if one is given."""
     if path is not None:
         write_text(Path(path), text)
     return text
