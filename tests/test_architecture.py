@@ -25,8 +25,9 @@ LAYERS = [
     {"headline"},
     {"findings"},
     {"results"},
-    {"evaluation"},
+    {"evaluation", "monitoring"},
     {"report"},
+    {"integrations"},
     {"experiments"},
     {"cli"},
 ]

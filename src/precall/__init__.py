@@ -18,6 +18,7 @@ from precall.extraction.extract import extract
 from precall.extraction.settings import Features
 from precall.findings.modes import Mode, find_modes
 from precall.findings.samples import Samples, SampleTable
+from precall.monitoring.gate import Gate, gate
 from precall.report import page as page
 from precall.results.comparison import Comparison
 from precall.results.differences import CurveDifference, Difference
@@ -48,6 +49,7 @@ __all__ = [
     "Evidence",
     "FeatureSet",
     "Features",
+    "Gate",
     "GaussianShiftCurve",
     "HoldOut",
     "InputError",
@@ -74,6 +76,7 @@ __all__ = [
     "extract",
     "find_modes",
     "frechet_distance",
+    "gate",
     "sample_size",
     "true_curve",
     "two_sample_test",

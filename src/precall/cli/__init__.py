@@ -7,6 +7,7 @@ import click
 
 from precall.cli.evaluating import compare_command, evaluate_command
 from precall.cli.extracting import EXTRACTING_COMMANDS
+from precall.cli.gating import gate_command
 from precall.cli.reporting import report_command
 from precall.cli.reproducing import reproduce_command
 from precall.cli.short_commands import SHORT_COMMANDS
@@ -20,6 +21,7 @@ _COMMANDS = [
     evaluate_command,
     compare_command,
     report_command,
+    gate_command,
     reproduce_command,
     *EXTRACTING_COMMANDS,
     *SHORT_COMMANDS,

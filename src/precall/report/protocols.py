@@ -1,22 +1,11 @@
 """Whether results may be put side by side."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
+from precall.monitoring.comparable import MATTERS
 from precall.report.words import in_words
 from precall.results.evaluation import Evaluation
 
-_MATTERS: dict[str, Callable[[Evaluation], object]] = {
-    "the number of real samples": lambda result: result.protocol.n,
-    "the number of generated samples": lambda result: result.protocol.m,
-    "the number of features": lambda result: result.protocol.d,
-    "the real samples": lambda result: result.protocol.fingerprints.get("real"),
-    "the extraction of features": lambda result: _extraction(result),
-    "the split": lambda result: result.protocol.split,
-    "the convention of the scores": lambda result: result.protocol.convention,
-    "the tie rule": lambda result: result.protocol.tie_rule,
-    "the confidence of intervals": lambda result: result.confidence,
-    "the version of precall": lambda result: result.protocol.versions.get("precall"),
-}
 _TOO_LONG_TO_SHOW = {"the real samples"}
 
 
@@ -24,7 +13,7 @@ def protocol_differences(results: Mapping[str, Evaluation]) -> list[str]:
     """Say in sentences what was done differently; such numbers cannot be compared."""
     found = [
         _sentence(what, {name: read(result) for name, result in results.items()})
-        for what, read in _MATTERS.items()
+        for what, read in MATTERS.items()
     ]
     curves = dict.fromkeys(name for result in results.values() for name in result.curves)
     for curve in curves:
@@ -35,13 +24,6 @@ def protocol_differences(results: Mapping[str, Evaluation]) -> list[str]:
         ks = {n: r.scores[score].k for n, r in results.items() if score in r.scores}
         found.append(_sentence(f"the k of the score {in_words(score)}", ks))
     return [sentence for sentence in found if sentence]
-
-
-def _extraction(result: Evaluation) -> str:
-    """How real samples became features, as far as it decides numbers."""
-    how = result.protocol.extraction.get("real", {})
-    kept = ("model", "version", "weights", "preprocessing")
-    return "; ".join(how[key] for key in kept if key in how) or "unknown"
 
 
 def _sentence(what: str, values: Mapping[str, object]) -> str:
