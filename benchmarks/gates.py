@@ -117,7 +117,8 @@ def _share(flags: list[bool]) -> str:
 HEADINGS = {
     "gate": ["the model is", *(f"drop of {n}" for n in LIMITS), "stopped, nothing allowed",
              "stopped, just its drop allowed"],
-    "watch": ["epochs", "they are", "a difference is said", "at some look", "best is in the first half"],
+    "watch": ["epochs", "they are", "a difference is said", "at some look",
+              "best is in the first half"],
 }  # fmt: skip
 
 
