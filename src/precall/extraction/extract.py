@@ -18,16 +18,14 @@ from precall.data.readers.notes import note, noted
 from precall.errors import InputError
 from precall.extraction.reading import read_batches
 from precall.extraction.record import Record
-from precall.extraction.settings import Features
+from precall.extraction.settings import Features, located_weights
 from precall.extraction.store import Entry, Finished, Unfinished
 from precall.extractors.catalog import find_extractor
 from precall.extractors.protocol import Extractor, Network
-from precall.extractors.weights import locate
 from precall.inputs.items import Inputs, digest
 from precall.inputs.sources import kind_of, open_inputs
 from precall.runtime.cache_folder import cache_folder
 from precall.runtime.output_files import check_target, replacing, write_text
-from precall.runtime.refusals import check_installed
 from precall.runtime.threads import in_threads, n_threads
 
 _MOST_NAMED = 3
@@ -96,16 +94,7 @@ def extract_all(
     settings = Features.of(features)
     first = next(iter(inputs.items()))
     extractor = find_extractor(settings.model, lambda: kind_of(first[1], first[0]), settings.resize)
-    for module in extractor.needs:
-        check_installed(module, f"{extractor.name} needs", f"'precall[{extractor.extra}]'")
-    path, sha256 = None, None
-    if extractor.weights is not None:
-        given = None if settings.weights is None else Path(settings.weights)
-        path, sha256 = locate(
-            extractor.name, extractor.extra, extractor.weights, given, download=settings.download
-        )
-    elif settings.weights is not None:
-        raise InputError(f"{extractor.name} has no weights; leave weights= away.")
+    path, sha256 = located_weights(extractor, settings)
     job = _Job(settings, extractor, path, Record.of(extractor, sha256), progress, [])
     sets = {
         role: replace(data, role=role) if isinstance(data, FeatureSet) else job.run(data, role)

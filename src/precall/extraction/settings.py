@@ -3,9 +3,13 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from precall.errors import InputError, check_integer
+from precall.extractors.protocol import Extractor
+from precall.extractors.weights import locate
+from precall.runtime.refusals import check_installed
 
 Model = str | Callable[[list[Any]], object]
 
@@ -64,3 +68,17 @@ class Features:
     def of(cls, features: object) -> "Features":
         """Read what a caller passed as ``features=``."""
         return features if isinstance(features, cls) else cls(features)  # type: ignore[arg-type]
+
+
+def located_weights(extractor: Extractor, settings: Features) -> tuple[Path | None, str | None]:
+    """Return the weights of an extractor and their checksum, or refuse what is not there."""
+    for module in extractor.needs:
+        check_installed(module, f"{extractor.name} needs", f"'precall[{extractor.extra}]'")
+    if extractor.weights is None:
+        if settings.weights is not None:
+            raise InputError(f"{extractor.name} has no weights; leave weights= away.")
+        return None, None
+    given = None if settings.weights is None else Path(settings.weights)
+    return locate(
+        extractor.name, extractor.extra, extractor.weights, given, download=settings.download
+    )
