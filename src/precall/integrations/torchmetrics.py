@@ -203,9 +203,8 @@ class PrecisionRecall(Metric):  # type: ignore[misc]
         if isinstance(rows, list):
             rows, keys = (torch.cat(of) if of else torch.empty(0) for of in (rows, keys))
         if len(rows) == 0:
-            raise InputError(
-                f"there are no {role} samples; call update(..., real={role == 'real'})."
-            )
+            call = f"update(..., real={role == 'real'})"
+            raise InputError(f"there are no {role} samples; call {call} first.")
         return in_canonical_order(rows, keys, self._sizes[role], role)
 
     def _real(self) -> object:

@@ -22,19 +22,19 @@ Floats = NDArray[np.float64]
 
 _N_ANGLES = 121
 _N_ANGLES_OF_BAND = 181
+TRADE_OFFS = np.append(np.tan(np.linspace(0, math.pi / 2, _N_ANGLES)[:-1]), math.inf)
 _REACH = 3  # angles to either side over which the width of a band is evened out
 
 
 def chart_data(results: Mapping[str, Evaluation]) -> dict[str, Any]:
     """Return all that the script of a page draws."""
-    trade_offs = np.append(np.tan(np.linspace(0, math.pi / 2, _N_ANGLES)[:-1]), math.inf)
     return {
-        "tradeOffs": [shown_trade_off(lam) for lam in trade_offs],
+        "tradeOffs": shown_trade_offs(),
         "models": [
             {
                 "name": model,
                 "curves": [
-                    _drawn_curve(name, curve, result.bands.get(name), trade_offs)
+                    drawn_curve(name, curve, result.bands.get(name))
                     for name, curve in best_first(result).items()
                 ],
                 "modes": [_drawn_mode(mode) for mode in result.modes],
@@ -85,10 +85,14 @@ def _from_axis_to_axis(precision: Floats, recall: Floats) -> Floats:
     return np.array([[0.0, *precision, precision[-1]], [recall[0], *recall, 0.0]])
 
 
-def _drawn_curve(
-    name: str, curve: PRCurve, band: CurveBand | None, trade_offs: Floats
-) -> dict[str, Any]:
-    drawn: dict[str, Any] = {"name": in_words(name), **_rounded(*curve.at(trade_offs))}
+def shown_trade_offs() -> list[str]:
+    """Write the trade-offs that curves are drawn at."""
+    return [shown_trade_off(lam) for lam in TRADE_OFFS]
+
+
+def drawn_curve(name: str, curve: PRCurve, band: CurveBand | None) -> dict[str, Any]:
+    """Return the points of a curve, and the outline of its band if it has one."""
+    drawn: dict[str, Any] = {"name": in_words(name), **_rounded(*curve.at(TRADE_OFFS))}
     return drawn if band is None else {**drawn, "band": _rounded(*band_outline(band))}
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from precall.errors import PrecallWarning
+from precall.monitoring.checkpoints import are_checkpoints
 from precall.report.charts import chart_data
 from precall.report.sections import SECTIONS, Subject, shown_by
+from precall.report.timelines import timeline_data
 from precall.results.comparison import Comparison
 from precall.results.differences import CurveDifference, Difference
 from precall.results.evaluation import Evaluation
@@ -39,6 +41,22 @@ def render_page(
 
     Names, labels and paths are text, whatever they contain.
     """
+    found = tuple(differences), tuple(curve_differences)
+    subject = Subject.of(Comparison(results, *found), images_real, images_generated or {})
+    page = rendered(
+        "page.html",
+        title=title or ("How the models fail" if subject.several else "How the model fails"),
+        subject=subject,
+        sections=shown_by(SECTIONS, subject),
+        data=chart_data(results) | _over_time(subject),
+    )
+    if text := subject.unreadable_pictures():
+        warnings.warn(text, PrecallWarning, stacklevel=2)
+    return page
+
+
+def rendered(template: str, **shown: Any) -> str:
+    """Fill in a template of a page that needs nothing beside itself."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs
@@ -50,21 +68,21 @@ def render_page(
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    found = tuple(differences), tuple(curve_differences)
-    subject = Subject.of(Comparison(results, *found), images_real, images_generated or {})
-    page = environment.get_template("page.html").render(
-        title=title or ("How the models fail" if subject.several else "How the model fails"),
+    return environment.get_template(template).render(
         version=__version__,
         style=Markup(_asset("page.css")),  # noqa: S704 our own file
-        script=Markup(_asset("page.js")),  # noqa: S704 our own file
+        script=Markup(_asset("timeline.js") + _asset("page.js")),  # noqa: S704 our own files
         plotly=Markup(get_plotlyjs()),  # noqa: S704 the library's own file
-        subject=subject,
-        sections=shown_by(SECTIONS, subject),
-        data=chart_data(results),
+        **shown,
     )
-    if text := subject.unreadable_pictures():
-        warnings.warn(text, PrecallWarning, stacklevel=2)
-    return page
+
+
+def _over_time(subject: Subject) -> dict[str, Any]:
+    """Return what is drawn of results over time, if the models are checkpoints of one."""
+    if not are_checkpoints(subject.results):
+        return {}
+    line = subject.timeline()
+    return {"timeLine": timeline_data(line, subject.results, with_curves=False)}
 
 
 def _asset(name: str) -> str:

@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Self, TypeVar
 
-from precall.report import tables
+from precall.monitoring.checkpoints import are_checkpoints
+from precall.monitoring.timeline import TimeLine
+from precall.report import tables, timelines
 from precall.report.previews import InputPreviews
 from precall.report.protocol_tables import protocol_tables
 from precall.report.protocols import protocol_differences
@@ -142,6 +144,10 @@ class Subject:
         """Whether there is more than one model."""
         return len(self.models) > 1
 
+    def timeline(self) -> TimeLine:
+        """The models as results of one over time, in the order they are given in."""
+        return TimeLine.of(self.results)
+
     def unreadable_pictures(self) -> str:
         """Say how many pictures of all models cannot be read; each file counts once."""
         return unreadable(side for model in self.models for side in model.pictures.values())
@@ -159,6 +165,28 @@ def summary(subject: Subject) -> Shown:
         "differing": protocol_differences(subject.results),
         "sentences": subject.comparison.verdicts(difference_in_words) if subject.several else [],
         "differences": tables.difference_table(subject.comparison.differences),
+    }
+
+
+def timeline(subject: Subject) -> Shown:
+    """What checkpoints of one model have in common: numbers over time."""
+    if not are_checkpoints(subject.results):
+        return None
+    return shown_timeline(subject.timeline(), subject.results)
+
+
+def shown_timeline(line: TimeLine, results: Mapping[str, Evaluation]) -> dict[str, Any]:
+    """Return what the section about results over time shows."""
+    return {
+        "is_summary": False,
+        "title": timelines.title_of(line),
+        "differing": [],
+        "refused": [],
+        "sentences": timelines.sentences_of(line),
+        "charts": [timelines.track_in_words(track) for track in line.tracks.values()],
+        "has_intervals": any(result.confidence for result in results.values()),
+        "intervals": timelines.interval_in_words(results),
+        "table": timelines.timeline_table(line),
     }
 
 
@@ -233,5 +261,5 @@ def classes(model: Model) -> Shown:
     return {"table": tables.class_table(model.result)} if model.result.class_shares else None
 
 
-SECTIONS: tuple[Section[Subject], ...] = (summary, curves, scores, models, protocol)
+SECTIONS: tuple[Section[Subject], ...] = (summary, timeline, curves, scores, models, protocol)
 PARTS: tuple[Section[Model], ...] = (modes, extremes, classes)  # of what is told of each model

@@ -377,6 +377,9 @@
     drawn(chart, figure);
   }
 
+  // --- results over time ------------------------------------------------------------------------
+  const timeLine = data.timeLine && precallTimeLine(data, { variable, colour, clear, text, short, layout, isNarrow, drawn });
+
   // --- all of it --------------------------------------------------------------------------------
   function drawn(chart, figure) {
     if (isPrinting) figure.layout.width ??= chart.clientWidth; // Plotly measures only when a window changes
@@ -434,6 +437,7 @@
       const hidden = chart.closest("details:not([open])"); // no width to draw in
       if (!hidden) drawModes(chart);
     });
+    if (timeLine) timeLine.draw();
     root.dataset.drawn = "true";
   }
 
