@@ -287,6 +287,7 @@ def test_pictures_stand_beside_their_nearest(result):
 def test_every_section_has_its_fragment():
     folder = Path(report.__file__).parent / "assets" / "sections"
     names = {section.__name__ for section in (*SECTIONS, *PARTS)}
+    names.add("checkpoint_curves")  # of pages that follow results over time
     assert {path.stem for path in folder.iterdir()} == names
 
 
@@ -335,3 +336,13 @@ def test_pictures_that_cannot_be_read_are_counted(result, tmp_path):
     (tmp_path / f"{result.extremes.worst_generated[0].row:03}.png").write_bytes(b"")
     with pytest.warns(precall.PrecallWarning, match=f"^2 of {len(shown)} pictures .*, the first "):
         render_page({"model": result}, images_generated={"model": tmp_path})
+
+
+def test_checkpoints_of_a_model_have_a_time_line():
+    result = precall.evaluate(REAL, GENERATED, estimators=["knn"], intervals=True)
+    page = render_page({f"epoch-{i}": result for i in (1, 2, 3)})
+    assert "Highest area of the knn curve: epoch-1" in page
+    assert '"timeLine": {' in page
+    page = render_page({name: result for name in ("gan", "vae", "flow")})
+    assert 'id="timeline-title"' not in page
+    assert '"timeLine"' not in page

@@ -11,6 +11,7 @@ from precall.cli.gating import gate_command
 from precall.cli.reporting import report_command
 from precall.cli.reproducing import reproduce_command
 from precall.cli.short_commands import SHORT_COMMANDS
+from precall.cli.watching import watch_command
 from precall.errors import InputError, PrecallWarning
 from precall.version import __version__
 
@@ -22,6 +23,7 @@ _COMMANDS = [
     compare_command,
     report_command,
     gate_command,
+    watch_command,
     reproduce_command,
     *EXTRACTING_COMMANDS,
     *SHORT_COMMANDS,

@@ -34,11 +34,11 @@ def track_in_words(track: Track) -> str:
 
 
 def title_of(line: TimeLine) -> str:
-    """Say which result is the best, and by what."""
+    """Say where the number is highest by which a result may be chosen."""
     if (key := line.best_by) is None:
         return "Over time"
     track = line.tracks[key]
-    return f"Best by {track_in_words(track)}: {track.best}"
+    return f"Highest {track_in_words(track)}: {track.best}"
 
 
 def sentences_of(line: TimeLine) -> list[str]:
