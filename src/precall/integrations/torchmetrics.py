@@ -102,7 +102,7 @@ class PrecisionRecall(Metric):  # type: ignore[misc]
         # In a tuple, so that a network's weights do not become part of this module's.
         self._features = (features,)
         self._fixed_real = (real,)
-        self._made_of_real: object = None
+        self._made_of_real: Any = None
         self.reset_real_features = reset_real_features
         self.prefix = prefix
         self._options = options
@@ -186,7 +186,7 @@ class PrecisionRecall(Metric):  # type: ignore[misc]
     def compute(self) -> dict[str, Tensor]:
         """Evaluate all that was collected; ``result`` has everything, this the numbers."""
         generated = self._side("generated")
-        result = evaluate(self._real(), generated, **self._options)
+        result = evaluate(self.real_features(), generated, **self._options)
         if record := self._record():
             extraction = {"real": record, "generated": record}
             result = replace(result, protocol=replace(result.protocol, extraction=extraction))
@@ -207,8 +207,8 @@ class PrecisionRecall(Metric):  # type: ignore[misc]
             raise InputError(f"there are no {role} samples; call {call} first.")
         return in_canonical_order(rows, keys, self._sizes[role], role)
 
-    def _real(self) -> object:
-        """Return what was collected of real, or the features, made once, of what was given."""
+    def real_features(self) -> Any:
+        """Return the features of real: what was collected, or what was given, made once."""
         (fixed,), (features,) = self._fixed_real, self._features
         if fixed is None:
             return self._side("real")
