@@ -6,10 +6,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # Numba's cache overlooks edits of functions that it inlined: forget it when any kernel is newer.
 FORGET_KERNELS = find src -name '*.nb[ci]' ! -newer "$$(ls -t $$(grep -rl 'njit\|from numba' src --include='*.py') | head -1)" -delete
 
-.PHONY: demo quick test test-extractors test-gpu check format bench clean
+.PHONY: demo quick test test-extractors test-gpu test-integrations check format bench clean
 
 # Two processes run the tests: OpenMP's threads of both would wait for each other, three times as long.
-quick test test-extractors: export OMP_NUM_THREADS = 1
+quick test test-extractors test-integrations: export OMP_NUM_THREADS = 1
 quick test: export OPENBLAS_NUM_THREADS = 2
 
 demo: $(VENV)/.runtime  ## evaluate four generators of handwritten digits, leave a picture
@@ -30,6 +30,9 @@ test-gpu: $(VENV)-gpu/.torch  ## the GPU engine without a GPU: ordinary operatio
 
 test-extractors: $(VENV)-gpu/.torch  ## models that make features, against other definitions of them
 	$(VENV)-gpu/bin/python -m pytest -q -n 2 tests/extractors tests/extraction tests/inputs tests/cli/test_extracting.py
+
+test-integrations: $(VENV)-gpu/.torch  ## training loops: torchmetrics, two processes, Lightning
+	$(VENV)-gpu/bin/python -m pytest -q -n 2 --dist loadfile tests/integrations src/precall/integrations
 
 check: $(VENV)/.dev  ## lint, formatting, types
 	$(BIN)/ruff check .
@@ -64,6 +67,6 @@ $(VENV)/.dev: $(VENV)/.python pyproject.toml
 # and other programs' definitions of their networks.
 $(VENV)-gpu/.torch: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-gpu
-	$(VENV)-gpu/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[test,images,text,audio]' torch==2.13.0 triton efficientnet_lite_pytorch==0.1.0
+	$(VENV)-gpu/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[test,images,text,audio]' torch==2.13.0 triton lightning tensorboard torchmetrics efficientnet_lite_pytorch==0.1.0
 	$(VENV)-gpu/bin/python -m pip --disable-pip-version-check install --quiet --no-deps torch-fidelity==0.4.0
 	touch $@
