@@ -84,6 +84,7 @@ def main() -> None:
     """Train, and leave a page."""
     warnings.simplefilter("ignore", precall.PrecallWarning)
     lightning.seed_everything(0)
+    torch.set_num_threads(1)  # for networks as small as these more take longer
     digits, labels = map(torch.from_numpy, load_digits(return_X_y=True))
     order = torch.randperm(len(digits))
     digits, labels = digits[order].float() / 16, labels[order]

@@ -10,6 +10,7 @@ from PIL import Image
 
 import precall
 from precall.report.page import write_page
+from precall.report.watch_page import write_watch_page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
@@ -39,6 +40,11 @@ def pages(tmp_path_factory):
     }
     mixed["W" * 200] = precall.evaluate(REAL, GENERATED, **few, estimators=["ipr"])
     write_page(folder / "mixed.html", mixed)
+    follow = {"scores": ["recall"], "estimators": ["knn"], "intervals": True}
+    epochs = {f"epoch-{i}": precall.evaluate(REAL, i + GENERATED, **follow) for i in range(4)}
+    epochs[HOSTILE] = epochs["epoch-0"]
+    write_watch_page(folder / "watch.html", epochs, refused={"x": HOSTILE})
+    write_page(folder / "checkpoints.html", {f"epoch-{i}": epochs[f"epoch-{i}"] for i in range(4)})
     write_page(folder / "scales.html", {"near": _scored(1.2, 0.5), "far": _scored(3.2, -0.25)})
     return {path.stem: path.as_uri() for path in folder.glob("*.html")}
 
@@ -106,6 +112,34 @@ def test_charts_are_drawn_and_fit(visit, name, width, scheme):
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
     ground = tab.evaluate("getComputedStyle(document.body).backgroundColor")
     assert ground == {"light": "rgb(246, 247, 249)", "dark": "rgb(18, 22, 27)"}[scheme]
+
+
+@pytest.mark.parametrize("name", ["watch", "checkpoints"])
+@pytest.mark.parametrize("width", [1280, 800, 420])
+def test_time_lines_are_drawn_and_fit(visit, name, width):
+    tab = visit(name, width)
+    charts = tab.locator(".chart.timeline .main-svg:first-child")
+    assert charts.count() == 3
+    for chart in charts.all():
+        box = chart.bounding_box()
+        assert box["width"] > 200
+        assert box["x"] + box["width"] <= width
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert tab.evaluate("window.hacked") is None
+
+
+def test_a_slider_goes_from_result_to_result(visit):
+    tab = visit("watch")
+    name, lines = tab.locator("#checkpoint-name"), tab.locator("#checkpoint-curves path.js-line")
+    assert name.inner_text() == HOSTILE
+    assert lines.count() == 2  # beside the best
+    tab.locator("#checkpoint").fill("1")
+    assert name.inner_text() == "epoch-1"
+    before = tab.locator("#checkpoint-reading tbody").inner_text()
+    assert before.startswith("recall")
+    tab.locator("#checkpoint").fill("0")  # the best, of equals the first
+    assert lines.count() == 1
+    assert tab.locator("#checkpoint-reading tbody").inner_text() != before
 
 
 def test_curves_are_switched_on_and_off(visit):
