@@ -11,7 +11,6 @@ import numpy as np
 
 from precall.errors import InputError, check_integer
 from precall.integrations.loggers import Exhibits, show
-from precall.integrations.torchmetrics import PrecisionRecall
 from precall.monitoring.checkpoints import ResultFolder
 from precall.report.watch_page import write_watch_page
 from precall.results.evaluation import Evaluation
@@ -22,6 +21,9 @@ torch = needed("torch", "precall.integrations.lightning needs", "'precall[lightn
 lightning = needed(
     "lightning.pytorch", "precall.integrations.lightning needs", "'precall[lightning]'"
 )
+# After what says which libraries are missing.
+from precall.integrations.torchmetrics import PrecisionRecall  # noqa: E402
+
 Callback: Any = lightning.Callback
 
 Generate = Callable[[Any, int], Any]  # a module, how many -> that many samples

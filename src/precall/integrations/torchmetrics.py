@@ -11,13 +11,19 @@ from precall.evaluation.evaluate import evaluate
 from precall.extraction.batches import BatchExtractor
 from precall.extraction.extract import extract_all
 from precall.extraction.settings import Features
-from precall.integrations.gathering import as_rows, gather_rows, in_canonical_order
 from precall.results.evaluation import Evaluation
 from precall.runtime.refusals import needed
 
 torch = needed("torch", "precall.integrations.torchmetrics needs", "'precall[torchmetrics]'")
 torchmetrics = needed(
     "torchmetrics", "precall.integrations.torchmetrics needs", "'precall[torchmetrics]'"
+)
+
+# After what says which libraries are missing.
+from precall.integrations.gathering import (  # noqa: E402
+    as_rows,
+    gather_rows,
+    in_canonical_order,
 )
 
 Tensor = Any
