@@ -9,6 +9,6 @@ _integrations = "src/precall/integrations"
 if not find_spec("torch"):
     collect_ignore_glob.append(f"{_integrations}/gathering.py")
 if not find_spec("torchmetrics"):
-    collect_ignore_glob += [f"{_integrations}/torchmetrics.py", "tests/gloo_processes.py"]
+    collect_ignore_glob.append(f"{_integrations}/torchmetrics.py")
 if not (find_spec("torchmetrics") and find_spec("lightning")):
     collect_ignore_glob.append(f"{_integrations}/lightning.py")

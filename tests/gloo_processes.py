@@ -3,11 +3,15 @@
 import os
 from pathlib import Path
 
-import torch
-from torch import distributed
-from torch.utils.data import DistributedSampler
+import pytest
 
-from precall.integrations.torchmetrics import PrecisionRecall
+torch = pytest.importorskip("torch", reason="make test-integrations installs it")
+pytest.importorskip("torchmetrics", reason="make test-integrations installs it")
+
+from torch import distributed  # noqa: E402
+from torch.utils.data import DistributedSampler  # noqa: E402
+
+from precall.integrations.torchmetrics import PrecisionRecall  # noqa: E402
 
 OPTIONS = {
     "estimators": ["knn"],
