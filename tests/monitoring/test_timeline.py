@@ -123,6 +123,9 @@ def test_tables_and_charts_hold_the_numbers(result):
     assert data["tracks"][1]["worse"] == [0]
     assert data["tracks"][1]["texts"][0] == "0.500 (0.480 – 0.520)"
     assert len(data["curves"]) == 2
+    backwards = dict(reversed(results.items()))
+    data = timeline_data(TimeLine.of(backwards), backwards, with_curves=False)
+    assert (data["labels"], data["numbers"]) == (["epoch-1", "epoch-0"], None)
 
 
 def test_a_folder_is_read_in_order_and_only_what_is_new(result, tmp_path):

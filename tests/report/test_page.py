@@ -340,9 +340,10 @@ def test_pictures_that_cannot_be_read_are_counted(result, tmp_path):
 
 def test_checkpoints_of_a_model_have_a_time_line():
     result = precall.evaluate(REAL, GENERATED, estimators=["knn"], intervals=True)
-    page = render_page({f"epoch-{i}": result for i in (1, 2, 3)})
-    assert "Highest area of the knn curve: epoch-1" in page
-    assert '"timeLine": {' in page
+    page = render_page({f"epoch-{i}": result for i in (10, 2, 3)})  # as a shell lists them
+    assert "Highest area of the knn curve: epoch-2" in page
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])["timeLine"]
+    assert (data["labels"], data["numbers"]) == (["epoch-2", "epoch-3", "epoch-10"], [2, 3, 10])
     page = render_page(dict.fromkeys(("gan", "vae", "flow"), result))
     assert 'id="timeline-title"' not in page
     assert '"timeLine"' not in page

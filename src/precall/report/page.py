@@ -8,6 +8,7 @@ from typing import Any
 
 from precall.errors import PrecallWarning
 from precall.monitoring.checkpoints import are_checkpoints
+from precall.monitoring.timeline import TimeLine
 from precall.report.charts import chart_data
 from precall.report.sections import SECTIONS, Subject, shown_by
 from precall.report.timelines import timeline_data
@@ -81,8 +82,8 @@ def _over_time(subject: Subject) -> dict[str, Any]:
     """Return what is drawn of results over time, if the models are checkpoints of one."""
     if not are_checkpoints(subject.results):
         return {}
-    line = subject.timeline()
-    return {"timeLine": timeline_data(line, subject.results, with_curves=False)}
+    results = subject.over_time()
+    return {"timeLine": timeline_data(TimeLine.of(results), results, with_curves=False)}
 
 
 def _asset(name: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Self, TypeVar
 
-from precall.monitoring.checkpoints import are_checkpoints
+from precall.monitoring.checkpoints import are_checkpoints, natural_order
 from precall.monitoring.timeline import TimeLine
 from precall.report import tables, timelines
 from precall.report.previews import InputPreviews
@@ -144,9 +144,9 @@ class Subject:
         """Whether there is more than one model."""
         return len(self.models) > 1
 
-    def timeline(self) -> TimeLine:
-        """The models as results of one over time, in the order they are given in."""
-        return TimeLine.of(self.results)
+    def over_time(self) -> dict[str, Evaluation]:
+        """Return the results of checkpoints in their order, however they were given."""
+        return {name: self.results[name] for name in natural_order(self.results)}
 
     def unreadable_pictures(self) -> str:
         """Say how many pictures of all models cannot be read; each file counts once."""
@@ -172,7 +172,8 @@ def timeline(subject: Subject) -> Shown:
     """What checkpoints of one model have in common: numbers over time."""
     if not are_checkpoints(subject.results):
         return None
-    return shown_timeline(subject.timeline(), subject.results)
+    results = subject.over_time()
+    return shown_timeline(TimeLine.of(results), results)
 
 
 def shown_timeline(line: TimeLine, results: Mapping[str, Evaluation]) -> dict[str, Any]:

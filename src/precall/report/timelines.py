@@ -1,6 +1,7 @@
 """Results over time on a page: in words, in charts, in numbers."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -108,12 +109,19 @@ def timeline_data(
     by_area = line.tracks.get("area")
     return {
         "labels": labels,
-        "numbers": numbers_of(labels) if len(labels) > 1 else None,
+        "numbers": _increasing(numbers_of(labels)),
         "tracks": [_drawn_track(track, labels) for track in line.tracks.values()],
         "curves": curves,
         "best": labels.index(by_area.best) if curves and by_area is not None else None,
         "refreshSeconds": refresh_seconds,
     }
+
+
+def _increasing(numbers: list[int] | None) -> list[int] | None:
+    """Return numbers that time may be measured by: such as only grow."""
+    if numbers is None or any(after <= before for before, after in pairwise(numbers)):
+        return None
+    return numbers
 
 
 def _curves(results: Mapping[str, Evaluation]) -> list[dict[str, Any]]:
