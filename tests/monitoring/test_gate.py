@@ -56,6 +56,7 @@ def test_an_equal_model_passes_and_one_that_drops_half_fails(baseline, worse):
     better = precall.gate(baseline, worse, max_drop=limits)
     assert better.passed
     assert "rose by" in str(better.checks[0])
+    assert str(better.checks[0]).endswith(": surely not worse.")
 
 
 def test_a_drop_within_the_margin_passes_however_clear_it_is(baseline, worse):

@@ -49,7 +49,9 @@ class Check:
         allowed = f"the {decimals(self.allowed)} that is allowed"
         if self.fails:
             return f"{moved}: surely by {decimals(self.least)}, more than {allowed}."
-        return f"{moved}: not surely more than {allowed} (at most {decimals(self.most)})."
+        if self.most <= 0:
+            return f"{moved}: surely not worse."
+        return f"{moved}: not surely worse by more than {allowed} (at most {decimals(self.most)})."
 
 
 @dataclass(frozen=True, slots=True)

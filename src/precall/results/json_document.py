@@ -60,7 +60,7 @@ def read_document(source: str | PathLike[str]) -> dict[str, Any]:
     if isinstance(source, str) and source.lstrip().startswith("{"):
         text = source
     else:
-        message = f"cannot read a result from {source!r:.200}: "
+        message = f"cannot read a result from {str(source)!r:.200}: "
         with refusing(lambda error: f"{message}{error}.", OSError, TypeError, ValueError):
             text = Path(source).read_text(encoding="utf-8")
     with refusing(lambda e: f"this is not a JSON document: {e}.", ValueError, RecursionError):
