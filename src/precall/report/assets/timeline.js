@@ -8,7 +8,11 @@ function precallTimeLine(data, { variable, colour, clear, text, short, layout, i
   let touched = 0;
 
   function axis(chart) {
-    if (numbers) return { tickformat: "d", nticks: isNarrow(chart) ? 4 : 8 };
+    const most = isNarrow(chart) ? 4 : 8;
+    if (numbers) {
+      const isShort = Math.max(...numbers) - Math.min(...numbers) < most; // no ticks between integers
+      return { tickformat: "d", ...(isShort ? { dtick: 1 } : { nticks: most }) };
+    }
     const step = Math.ceil(labels.length / (isNarrow(chart) ? 3 : 6));
     const shown = x.filter((i) => i % step === 0);
     return { tickvals: shown, ticktext: shown.map((i) => text(short(labels[i], 14))) };
