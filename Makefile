@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # Numba's cache overlooks edits of functions that it inlined: forget it when any kernel is newer.
 FORGET_KERNELS = find src -name '*.nb[ci]' ! -newer "$$(ls -t $$(grep -rl 'njit\|from numba' src --include='*.py') | head -1)" -delete
 
-.PHONY: demo quick test test-extractors test-gpu test-integrations check format bench clean
+.PHONY: demo quick test test-extractors test-gpu test-integrations docs check format bench clean
 
 # Two processes run the tests: OpenMP's threads of both would wait for each other, three times as long.
 quick test test-extractors test-integrations: export OMP_NUM_THREADS = 1
@@ -34,6 +34,10 @@ test-extractors: $(VENV)-gpu/.torch  ## models that make features, against other
 test-integrations: $(VENV)-gpu/.torch  ## training loops: torchmetrics, two processes, Lightning
 	$(VENV)-gpu/bin/python -m pytest -q -n 2 --dist loadfile tests/integrations src/precall/integrations
 
+docs: $(VENV)-docs/.sphinx  ## build the site, docs/_build/html; a warning is an error
+	$(VENV)-docs/bin/python -m sphinx -q -W --keep-going -j 2 -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 check: $(VENV)/.dev  ## lint, formatting, types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -48,7 +52,7 @@ bench: $(VENV)/.dev  ## speed as ratios, side by side with a bare matrix product
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) $(VENV)-gpu demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-gpu $(VENV)-docs docs/_build docs/examples docs/reference/generated docs/reference/backreferences demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "precall needs Python 3.11 or newer; set PYTHON=")'
@@ -69,4 +73,9 @@ $(VENV)-gpu/.torch: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-gpu
 	$(VENV)-gpu/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[test,images,text,audio]' torch==2.13.0 triton lightning tensorboard torchmetrics efficientnet_lite_pytorch==0.1.0
 	$(VENV)-gpu/bin/python -m pip --disable-pip-version-check install --quiet --no-deps torch-fidelity==0.4.0
+	touch $@
+
+$(VENV)-docs/.sphinx: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[docs]'
 	touch $@

@@ -17,7 +17,7 @@ _ISO_F = (0.2, 0.4, 0.6, 0.8)
 
 @dataclass(slots=True, eq=False)
 class PRCurveDisplay:
-    """Points of a curve, and the lines they became once :meth:`plot` was called."""
+    """Points of a curve, and the lines they became once :meth:`PRCurveDisplay.plot` was called."""
 
     precision: NDArray[np.float64]  # (n,)
     recall: NDArray[np.float64]  # (n,)
