@@ -24,7 +24,9 @@ def _command(command: click.Command, parent: click.Context) -> str:
     context = click.Context(command, info_name=command.name, parent=parent)
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     parts = [f"## precall {command.name}", f"```text\n{usage}\n```", *_help(command.help or "")]
-    options = [record for p in command.get_params(context) if (record := p.get_help_record(context))]
+    options = [
+        record for p in command.get_params(context) if (record := p.get_help_record(context))
+    ]
     parts += [f"`{names}`\n: {_plain(words)}" for names, words in options]
     return "\n\n".join(parts)
 
