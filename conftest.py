@@ -1,6 +1,9 @@
-"""Scripts of the site run when it is built, not here. Modules whose libraries are not installed are not looked through for examples."""
+"""Scripts of the site run when it is built, and modules only where their libraries are installed."""
 
+import sys
 from importlib.util import find_spec
+
+import pytest
 
 collect_ignore_glob = ["docs/*.py"]
 if not find_spec("torch"):
@@ -14,3 +17,11 @@ if not find_spec("torchmetrics"):
     collect_ignore_glob.append(f"{_integrations}/torchmetrics.py")
 if not (find_spec("torchmetrics") and find_spec("lightning")):
     collect_ignore_glob.append(f"{_integrations}/lightning.py")
+
+
+@pytest.fixture(autouse=True)
+def _close_pictures():
+    """Examples open pictures, and nobody closes them."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")

@@ -7,7 +7,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_extensions"))
 
-import precall  # noqa: E402 - the package is installed, its version is the site's
+import precall  # the installed package: its version is the site's
 
 project = "precall"
 author = "The precall developers"

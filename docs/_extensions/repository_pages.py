@@ -1,7 +1,7 @@
 """Pages of the repository that lie outside of docs/, and links that leave it.
 
-A page whose first line is ``% page: ../CHANGELOG.md`` shows that file. Links are written for readers
-of the repository; those to files that have no page on the site become their names.
+A page whose first line is ``% page: ../CHANGELOG.md`` shows that file. Links are written for
+readers of the repository; those to files that have no page on the site become their names.
 """
 
 import os

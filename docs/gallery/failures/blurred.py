@@ -32,4 +32,5 @@ print(
     f"of the blurred ones {outside[blurred].mean():.0%} are outside, of the others "
     f"{outside[~blurred].mean():.0%}"
 )
-assert outside[blurred].mean() > 0.9 and outside[~blurred].mean() < 0.05
+assert outside[blurred].mean() > 0.9
+assert outside[~blurred].mean() < 0.05

@@ -2,8 +2,8 @@
 Noise beside the data
 =====================
 
-Two samples in five are noise from everywhere. How do the scores of the field see it, as the share of
-noise grows? Support precision should follow the dotted line.
+Some samples are noise from everywhere. How do the scores of the field see it, as their share
+grows? Support precision should follow the dotted line.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Modes, and whether each has its share
 =====================================
 
-:func:`precall.report.plot_modes` draws the mass of each mode under both laws. Modes are found in the
-union of both sets, blind to who is real, and their findings are tested
+:func:`precall.report.plot_modes` draws the mass of each mode under both laws. Modes are found in
+the union of both sets, blind to who is real, and their findings are tested
 (:func:`precall.find_modes`).
 """
 

@@ -14,6 +14,7 @@ from precall.data.readers.array_location import ArrayLocation
 from precall.data.splits import CrossFit, HoldOut
 from precall.evaluation.two_sample_test import two_sample_test
 from precall.experiments.digits_demo import run_demo, run_picture_demo
+from precall.results.schema import PUBLISHED
 from precall.scores.frechet import frechet_distance
 
 
@@ -170,4 +171,22 @@ def demo_command(out: Path, pictures: bool) -> None:
     )
 
 
-SHORT_COMMANDS = (frechet_command, test_command, convert_command, info_command, demo_command)
+@click.command("schema")
+def schema_command() -> None:
+    """Print the JSON schema of results, for programs that read what --json writes.
+
+    \b
+    Example:
+      precall schema > result.schema.json
+    """
+    click.echo(PUBLISHED.read_text(encoding="utf-8"), nl=False)
+
+
+SHORT_COMMANDS = (
+    frechet_command,
+    test_command,
+    convert_command,
+    info_command,
+    demo_command,
+    schema_command,
+)

@@ -17,7 +17,15 @@ _ISO_F = (0.2, 0.4, 0.6, 0.8)
 
 @dataclass(slots=True, eq=False)
 class PRCurveDisplay:
-    """Points of a curve, and the lines they became once :meth:`PRCurveDisplay.plot` was called."""
+    """Points of a curve, and the lines they became once :meth:`PRCurveDisplay.plot` was called.
+
+    Examples
+    --------
+    >>> import precall
+    >>> display = precall.PRCurve.from_histograms([0.5, 0.5], [1, 0]).plot(label="half is missing")
+    >>> display.ax_.get_xlabel(), display.line_.get_label()
+    ('recall: how much of real is covered', 'half is missing')
+    """
 
     precision: NDArray[np.float64]  # (n,)
     recall: NDArray[np.float64]  # (n,)

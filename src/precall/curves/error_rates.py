@@ -29,6 +29,14 @@ class Evidence:
     """How strongly each evaluated sample looks real, and how strongly generated.
 
     The classifier with parameter γ calls z real if γ·a(z) ≥ b(z) (Sykes et al. 2024 §3.1).
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> is_real = np.array([True, True, False, False])
+    >>> evidence = precall.Evidence(np.array([3, 1, 2, 0]), np.array([0, 1, 1, 2]), is_real)
+    >>> evidence.called_real(1.0)
+    array([ True,  True,  True, False])
     """
 
     for_real: NDArray[Any]  # (n,) non-negative: a(z)
@@ -76,6 +84,15 @@ class ErrorRates:
     """How often each classifier of a family errs, as counts.
 
     Counts add up over folds and are exact; rates are derived from them.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> is_real = np.array([True, True, False, False])
+    >>> evidence = precall.Evidence(np.array([3, 1, 2, 0]), np.array([0, 1, 1, 2]), is_real)
+    >>> rates = precall.ErrorRates.of(evidence)
+    >>> rates.n_real, rates.n_generated, float(min(rates.fpr + rates.fnr))
+    (2, 2, 0.5)
     """
 
     real_called_generated: Counts  # (n_classifiers,)

@@ -60,7 +60,18 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class NoSplit(Split):
-    """Every sample both fits and is evaluated, as the scalar metrics of the field do."""
+    """Every sample both fits and is evaluated, as the scalar metrics of the field do.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> real, generated = np.random.default_rng(0).normal(size=(2, 300, 4))
+    >>> result = precall.evaluate(
+    ...     real, generated, estimators=["knn"], scores=(), split=precall.NoSplit()
+    ... )
+    >>> result.protocol.split
+    'none'
+    """
 
     written: ClassVar[str] = "none"
     judges_unseen: ClassVar[bool] = False
@@ -78,6 +89,16 @@ class HoldOut(Split):
     ----------
     fit_fraction
         Share of each class that fits; the rest is evaluated.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> real, generated = np.random.default_rng(0).normal(size=(2, 300, 4))
+    >>> result = precall.evaluate(
+    ...     real, generated, estimators=["knn"], scores=(), split=precall.HoldOut(0.7)
+    ... )
+    >>> result.protocol.split
+    'hold-out 0.7'
     """
 
     written: ClassVar[str] = "hold-out {0.fit_fraction:g}"
@@ -102,6 +123,16 @@ class RepeatedHoldOut(Split):
     """Several independent splits into halves; the curve is the mean over them at equal λ.
 
     What differs between the splits, and within each, tells how uncertain the curve is.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> real, generated = np.random.default_rng(0).normal(size=(2, 300, 4))
+    >>> result = precall.evaluate(
+    ...     real, generated, estimators=["knn"], scores=(), split=precall.RepeatedHoldOut(4)
+    ... )
+    >>> result.protocol.split
+    '4 times hold-out 0.5'
     """
 
     written: ClassVar[str] = "{0.n_splits} times hold-out 0.5"
@@ -123,6 +154,16 @@ class CoinFlip(Split):
 
     The other one is evaluated. Samples without a partner, where one class is larger, have a coin of
     their own.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> real, generated = np.random.default_rng(0).normal(size=(2, 300, 4))
+    >>> result = precall.evaluate(
+    ...     real, generated, estimators=["knn"], scores=(), split=precall.CoinFlip()
+    ... )
+    >>> result.protocol.split
+    'coin flip'
     """
 
     written: ClassVar[str] = "coin flip"
@@ -147,6 +188,16 @@ class CrossFit(Split):
     """Each of ``n_folds`` parts is evaluated by classifiers fitted on the others.
 
     Every sample is evaluated exactly once, never by a classifier that has seen it.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> real, generated = np.random.default_rng(0).normal(size=(2, 300, 4))
+    >>> result = precall.evaluate(
+    ...     real, generated, estimators=["knn"], scores=(), split=precall.CrossFit(5)
+    ... )
+    >>> result.protocol.split
+    'cross-fit 5'
     """
 
     written: ClassVar[str] = "cross-fit {0.n_folds}"

@@ -41,6 +41,14 @@ class Features:
         Whether missing weights may be downloaded.
     cache
         Whether to keep features, and read again what was kept; or the folder to keep them in.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> pictures = np.random.default_rng(0).integers(0, 256, (20, 16, 16, 3), dtype=np.uint8)
+    >>> how = precall.Features("pixels:4", cache=False)
+    >>> np.asarray(precall.extract(pictures, how)).shape
+    (20, 48)
     """
 
     model: Model = "auto"

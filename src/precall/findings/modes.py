@@ -47,7 +47,18 @@ class LabelShare:
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """A mode of the union of both sets; a region, where modes are not apart from each other."""
+    """A mode of the union of both sets; a region, where modes are not apart from each other.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> rng = np.random.default_rng(0)
+    >>> centres = np.array([[0, 0], [10, 0], [0, 10]])
+    >>> real = centres[rng.integers(3, size=600)] + rng.normal(size=(600, 2))
+    >>> generated = centres[rng.integers(2, size=600)] + rng.normal(size=(600, 2))
+    >>> [mode.finding for mode in precall.find_modes(real, generated) if mode.generated_mass == 0]
+    ['dropped']
+    """
 
     kind: Kind
     real_mass: float  # share of real

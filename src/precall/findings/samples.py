@@ -47,7 +47,17 @@ class Extremes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampleTable:
-    """Columns of equal length, one row a sample; ``index`` is its row in the input."""
+    """Columns of equal length, one row a sample; ``index`` is its row in the input.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> real, generated = np.random.default_rng(0).normal(size=(2, 300, 4))
+    >>> table = precall.evaluate(real, generated, estimators=(), headline=False).samples.generated
+    >>> len(table["realism"]), table["index"][:3].tolist()
+    (300, [0, 1, 2])
+    >>> table.to_csv("samples.csv")  # doctest: +SKIP
+    """
 
     columns: Mapping[str, Column]  # each (n,)
 
@@ -102,6 +112,15 @@ class Samples:
     Of real: ``generated_in_ball_kK``, how often it is covered, and ``relative_distance``, that to
     the nearest generated in units of its own ball at k = 3, whatever scores were asked for: above 1
     it is not covered at that k (Cheema & Urner 2023 §3.2).
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> real, generated = np.random.default_rng(0).normal(size=(2, 300, 4))
+    >>> generated[7] = 20
+    >>> samples = precall.evaluate(real, generated, estimators=(), headline=False).samples
+    >>> samples.worst_generated(1)["index"].tolist()
+    [7]
     """
 
     real: SampleTable

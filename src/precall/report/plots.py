@@ -5,14 +5,13 @@ Every function draws on given axes, or on new ones, and returns them.
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from precall.curves.display import PRECISION_LABEL, RECALL_LABEL
 from precall.curves.pr_curve import Curve, PRCurve
-from precall.data.feature_sets import FeatureSet, check_same_features
 from precall.errors import InputError
 from precall.findings.modes import Mode
 from precall.findings.samples import Samples
@@ -41,15 +40,6 @@ _MARKERS = "os^Dv"  # once the colours are used up
 _COLORS_OF_MARKS = {"if P = Q": "black", "real against real": GENERATED}
 _ROW_OF_SCORES = 0.42  # inches
 _GAP_OF_SCALES = 1.5  # rows
-_MOST_ON_MAP = 4000
-_SIDES_OF_MAP = (
-    ("real", REAL, "covered", "never generated"),
-    ("generated", GENERATED, "realistic", "unrealistic"),
-)
-_AXES_OF_MAP = {
-    "pca": ("first principal component of both sets", "second principal component"),
-    "umap": ("UMAP of both sets, first coordinate", "second coordinate"),
-}
 
 
 def plot_curves(
@@ -69,6 +59,15 @@ def plot_curves(
         Of several models: the name of a curve; by default the best one.
     truth
         A known true curve, drawn dashed.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> real, generated = np.random.default_rng(0).normal(size=(2, 300, 4))
+    >>> result = precall.evaluate(real, generated, estimators=["knn", "coverage"], scores=())
+    >>> ax = precall.report.plot_curves(result)
+    >>> [line.get_label() for line in ax.lines]
+    ['knn', 'coverage']
     """
     lines: dict[str, tuple[PRCurve | None, CurveBand | None]]
     if isinstance(result, Evaluation):
@@ -111,6 +110,18 @@ def plot_quadrants(
         A comparison, or results by the names of models.
     precision, recall
         Scores to place them by.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> real, generated = np.random.default_rng(0).normal(size=(2, 300, 4))
+    >>> results = {
+    ...     name: precall.evaluate(real, model, estimators=(), headline=False)
+    ...     for name, model in {"good": generated, "elsewhere": generated + 2}.items()
+    ... }
+    >>> ax = precall.report.plot_quadrants(results)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['good', 'elsewhere']
     """
     models = _by_model(results)
     ax = axes_or_new(ax)
@@ -142,7 +153,18 @@ def plot_quadrants(
 
 
 def plot_k_sensitivity(result: Evaluation, ax: "Axes | None" = None) -> "Axes":
-    """Draw scores that were computed at several k against k, dashed what P = Q would give."""
+    """Draw scores that were computed at several k against k, dashed what P = Q would give.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> real, generated = np.random.default_rng(0).normal(size=(2, 300, 4))
+    >>> result = precall.evaluate(
+    ...     real, generated, estimators=(), scores=["recall", "coverage"], score_k=[1, 3, 5]
+    ... )
+    >>> precall.report.plot_k_sensitivity(result).get_xlabel()
+    'k: number of neighbours'
+    """
     _check_kind(result, Evaluation, "one result, such as that of evaluate() or comparison.results")
     ax = axes_or_new(ax, (5.6, 4.0))
     by_name = scores_by_name(result.scores)
@@ -172,6 +194,14 @@ def plot_scores(result: Evaluation, ax: "Axes | None" = None) -> "Axes":
 
     What lies off the scale of shares is an arrow with its number. Every distance has a scale of its
     own, on axes for which those that are returned make room below.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> real, generated = np.random.default_rng(0).normal(size=(2, 300, 4))
+    >>> result = precall.evaluate(real, generated, estimators=(), headline=False, intervals=True)
+    >>> precall.report.plot_scores(result).get_xlabel()
+    'score'
     """
     _check_kind(result, Evaluation, "one result, such as that of evaluate() or comparison.results")
     scales = score_scales([result.scores])
@@ -243,6 +273,14 @@ def plot_realism(samples: Samples, ax: "Axes | None" = None) -> "Axes":
 
     The few that are far from all others, such as copies of real samples, are in the bars at the
     ends of the axis, which tell how many they are.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> real, generated = np.random.default_rng(0).normal(size=(2, 300, 4))
+    >>> result = precall.evaluate(real, generated, estimators=(), headline=False)
+    >>> precall.report.plot_realism(result.samples).get_ylabel()
+    'generated samples'
     """
     from matplotlib.colors import to_rgba
 
@@ -282,7 +320,16 @@ def _count_to_either_side(ax: "Axes", logs: NDArray[np.float64], edges: NDArray[
 
 
 def plot_modes(modes: Sequence[Mode], ax: "Axes | None" = None) -> "Axes":
-    """Draw the mass of each mode under real and generated, with intervals and what is wrong."""
+    """Draw the mass of each mode under real and generated, with intervals and what is wrong.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> real, generated = np.random.default_rng(0).normal(size=(2, 300, 4))
+    >>> modes = precall.find_modes(real, generated)
+    >>> precall.report.plot_modes(modes).get_xlabel()
+    'share of samples in the region, %'
+    """
     if not modes:
         raise InputError("there are no modes; evaluate with modes='auto'.")
     ax = axes_or_new(ax, (6.4, 0.9 + 0.5 * len(modes)))
@@ -297,81 +344,6 @@ def plot_modes(modes: Sequence[Mode], ax: "Axes | None" = None) -> "Axes":
     ax.set_xlabel(f"share of samples in the {modes[0].kind}, %")
     ax.legend(frameon=False, **_LEGEND_ABOVE)
     return ax
-
-
-def plot_map(
-    real: object,
-    generated: object,
-    samples: Samples | None = None,
-    ax: "Axes | None" = None,
-    *,
-    method: Literal["pca", "umap"] = "pca",
-) -> "Axes":
-    """Draw both sets in a plane.
-
-    Parameters
-    ----------
-    samples
-        Of the evaluation of both: then real samples that no generated one covers, and generated
-        ones that no real ball holds, stand out.
-    method
-        ``"pca"``, the two principal components of both sets, or ``"umap"``, which keeps neighbours
-        together but no distances (needs umap-learn).
-    """
-    if method not in ("pca", "umap"):
-        raise InputError(f"method must be 'pca' or 'umap'; got {method!r}.")
-    sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
-    check_same_features(*sets)
-    ax = axes_or_new(ax, (5.6, 5.2))
-    rng = np.random.default_rng(0)
-    rows = [rng.permutation(len(side))[:_MOST_ON_MAP] for side in sets]
-    drawn = [side.select(r).tile(0, len(r)) for side, r in zip(sets, rows, strict=True)]
-    plane = _principal_plane if method == "pca" else _neighbor_plane
-    places = np.split(plane(np.concatenate(drawn).astype(np.float64)), [len(rows[0])])
-    parts = zip(_SIDES_OF_MAP, places, _missing(samples, rows), strict=True)
-    for (role, color, *words), points, missing in parts:
-        for flag, marker, alpha, word in zip((False, True), ".x", (0.35, 0.9), words, strict=True):
-            if (missing == flag).any():
-                x, y = points[missing == flag].T
-                label = role if samples is None else f"{role}, {word}"
-                ax.scatter(x, y, s=14, marker=marker, c=color, alpha=alpha, lw=0.7, label=label)
-    xlabel, ylabel = _AXES_OF_MAP[method]
-    ax.set(xlabel=xlabel, ylabel=ylabel)
-    ax.legend(frameon=False, fontsize=8, markerscale=1.5)
-    return ax
-
-
-def _principal_plane(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the two principal components of each row."""
-    centred = rows - rows.mean(axis=0)
-    _, _, axes = np.linalg.svd(centred, full_matrices=False)
-    axes = np.concatenate([axes, np.zeros((2, rows.shape[1]))])[:2]
-    return np.asarray(centred @ axes.T)
-
-
-def _neighbor_plane(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a place in the plane for each row that keeps neighbours together."""
-    try:
-        from umap import UMAP
-    except ImportError as error:
-        raise ImportError(
-            "method='umap' needs umap-learn. Install it with: pip install umap-learn"
-        ) from error
-    return np.asarray(UMAP(random_state=0, n_jobs=1).fit_transform(rows), np.float64)
-
-
-def _missing(samples: Samples | None, rows: Sequence[NDArray[Any]]) -> list[NDArray[np.bool_]]:
-    """Which of some real rows no generated one covers; which generated ones no real ball holds."""
-    if samples is None:
-        return [np.zeros(len(of_side), dtype=bool) for of_side in rows]
-    found = []
-    tables = (samples.real, "generated_in_ball_k"), (samples.generated, "real_balls_k")
-    for (table, prefix), of_side in zip(tables, rows, strict=True):
-        ks = [int(name.removeprefix(prefix)) for name in table.columns if name.startswith(prefix)]
-        if not ks:
-            raise InputError("samples do not tell who is covered; evaluate with coverage.")
-        found.append(table[f"{prefix}{max(ks)}"][of_side] == 0)
-    return found
 
 
 def _check_kind(given: object, kind: type, expected: str) -> None:

@@ -46,6 +46,16 @@ class Comparison:
         intervals hold all at once, those of the curves' bands included.
     curve_differences
         Of every curve, between all pairs of models.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> real, a, b = np.random.default_rng(0).normal(size=(3, 600, 4))
+    >>> found = precall.compare(real, {"a": a, "b": b + 1}, estimators=(), scores=["coverage"])
+    >>> found.ranking("coverage")
+    ['a', 'b']
+    >>> [(difference.what, difference.is_clear) for difference in found.differences]
+    [('coverage', True)]
     """
 
     results: Mapping[str, Evaluation]

@@ -18,7 +18,17 @@ Naming = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One number of one model less that of another."""
+    """One number of one model less that of another.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> real, a, b = np.random.default_rng(0).normal(size=(3, 600, 4))
+    >>> found = precall.compare(real, {"a": a, "b": b + 1}, estimators=(), scores=["coverage"])
+    >>> (difference,) = found.differences
+    >>> difference.first, difference.second, difference.value > 0, difference.is_clear
+    ('a', 'b', True, True)
+    """
 
     what: str  # the score, or the curve and its summary
     first: str  # model
@@ -43,7 +53,17 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class CurveDifference:
-    """One curve of one model less that of another, trade-off by trade-off."""
+    """One curve of one model less that of another, trade-off by trade-off.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> real, a, b = np.random.default_rng(0).normal(size=(3, 600, 4))
+    >>> found = precall.compare(real, {"a": a, "b": b + 1}, estimators=["knn"], scores=())
+    >>> (difference,) = found.curve_differences
+    >>> difference.curve, difference.dominance  # a is clearly better somewhere, and worse nowhere
+    ('knn', ('a', 'b'))
+    """
 
     curve: str
     first: str  # model

@@ -129,6 +129,19 @@ class Evaluation:
     inputs
         The pictures, texts or sounds of real and generated, if features were made of them; shown in
         pages, and not part of the JSON document.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> rng = np.random.default_rng(0)
+    >>> real, generated = rng.normal(0, 1, (600, 4)), rng.normal(1, 1, (600, 4))
+    >>> result = precall.evaluate(real, generated, estimators=["knn"])
+    >>> result.scores["recall"].k, list(result.curves), result.protocol.n
+    (3, ['knn'], 600)
+    >>> print(result.diagnosis()[0])
+    Low support precision, low recall at ½: much is unrealistic, and part of the data is ...
+    >>> precall.Evaluation.from_json(result.to_json()).scores == result.scores
+    True
     """
 
     curves: Mapping[str, PRCurve]

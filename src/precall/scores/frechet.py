@@ -37,7 +37,15 @@ def mean_of(features: FeatureSet) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """Mean and covariance of a set of samples."""
+    """Mean and covariance of a set of samples.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> known = precall.Moments(np.zeros(2), np.eye(2))
+    >>> precall.frechet_distance(known, precall.Moments(np.array([3.0, 4.0]), np.eye(2)))
+    25.0
+    """
 
     mean: Floats  # (d,)
     covariance: Floats  # (d, d), unbiased

@@ -150,6 +150,27 @@ class Metric:
         Of a score that is cut off at a bound: what it is before.
     refuses
         Says what about the samples makes it undefined, or ``None``.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> from precall.neighbors.statistics import CrossPlan
+    >>> covered = precall.Metric(
+    ...     name="covered_by_two",
+    ...     sentence="share of real whose ball holds two generated samples",
+    ...     unit="share",
+    ...     bounds=(0.0, 1.0),
+    ...     default_k=5,
+    ...     needs=lambda k: CrossPlan(covers=frozenset({("real", k, 2)})),
+    ...     value=lambda shares, k: shares.cover("real", k, 2),
+    ...     of_blocks="one sweep",
+    ...     variance="single samples",
+    ...     expected=None,
+    ... )
+    >>> real, generated = np.random.default_rng(0).normal(size=(2, 500, 4))
+    >>> result = precall.evaluate(real, generated, estimators=(), scores=[covered])
+    >>> 0.8 < result.scores["covered_by_two"].value < 1
+    True
     """
 
     name: str

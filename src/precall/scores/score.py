@@ -11,6 +11,17 @@ class Ceiling:
     """A score that real samples reach, and what the generated ones reach at the same sizes.
 
     Scores depend on the number of samples, so that only these two compare.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> real, generated = np.random.default_rng(0).normal(size=(2, 500, 4))
+    >>> result = precall.evaluate(
+    ...     real, generated, estimators=(), scores=["coverage"], ceiling=True
+    ... )
+    >>> ceiling = result.scores["coverage"].ceiling  # half of real against the other half
+    >>> ceiling.n, ceiling.m, abs(ceiling.perfect - ceiling.generated) < 0.1
+    (250, 250, True)
     """
 
     perfect: float
@@ -21,7 +32,21 @@ class Ceiling:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One number, and what it would be if both distributions were the same."""
+    """One number, and what it would be if both distributions were the same.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> real, generated = np.random.default_rng(0).normal(size=(2, 500, 4))
+    >>> result = precall.evaluate(
+    ...     real, generated, estimators=(), scores=["coverage"], intervals=True
+    ... )
+    >>> score = result.scores["coverage"]
+    >>> round(score.value, 2), score.k, round(score.expected_if_equal, 2)
+    (0.96, 5, 0.97)
+    >>> score.interval[0] <= score.value <= score.interval[1]
+    True
+    """
 
     value: float
     k: int | None = None

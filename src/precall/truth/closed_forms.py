@@ -64,7 +64,14 @@ def expected_coverage(n: int, m: int, k: int) -> float:
 
 
 def expected_density(n: int, m: int, k: int) -> float:
-    """E[density] = 1 where P = Q: each real ball holds a share k/n of the distribution."""
+    """E[density] = 1 where P = Q: each real ball holds a share k/n of the distribution.
+
+    Examples
+    --------
+    >>> from precall.theory import expected_density
+    >>> expected_density(1000, 500, k=5)
+    1.0
+    """
     _check_counts(n=n, m=m, k=k)
     _check_neighbors(k, n, "k")
     return 1.0
@@ -93,6 +100,12 @@ def expected_clipped_coverage(n: int, good: np.ndarray, k: int) -> np.ndarray:
 
     E[min(J, k)]/k with J ~ BetaBinomial(good; k, n − k), and 0 where good < k, as its authors have
     it (Salvy et al. 2025, Theorem 1).
+
+    Examples
+    --------
+    >>> from precall.theory import expected_clipped_coverage
+    >>> [round(float(x), 2) for x in expected_clipped_coverage(1000, [0, 500, 1000], k=5)]
+    [0.0, 0.47, 0.75]
     """
     _check_counts(n=n, k=k)
     _check_neighbors(k, n, "k")
@@ -105,7 +118,15 @@ def expected_clipped_coverage(n: int, good: np.ndarray, k: int) -> np.ndarray:
 
 @functools.lru_cache(maxsize=64)  # blocks of the samples are of few sizes
 def clipped_calibration(n: int, m: int, k: int) -> np.ndarray:
-    """Expected uncalibrated clipped coverage of 0 to m good samples, (m + 1,)."""
+    """Expected uncalibrated clipped coverage of 0 to m good samples, (m + 1,).
+
+    Examples
+    --------
+    >>> from precall.theory import clipped_calibration
+    >>> table = clipped_calibration(100, 100, 5)
+    >>> len(table), float(table[0]), bool((table[1:] >= table[:-1]).all())
+    (101, 0.0, True)
+    """
     expected = expected_clipped_coverage(n, np.arange(m + 1), k)
     expected.flags.writeable = False
     return expected
@@ -131,7 +152,15 @@ def smallest_k_for_coverage(n: int, m: int, target: float = 0.95) -> int:
 
 @dataclass(frozen=True, slots=True)
 class CoverGuarantee:
-    """What makes Cheema & Urner 2023, Theorem 4 promise that all covered points are found."""
+    """What makes Cheema & Urner 2023, Theorem 4 promise that all covered points are found.
+
+    Examples
+    --------
+    >>> from precall.theory import cover_guarantee
+    >>> needed = cover_guarantee(1000, 2, 0.5)
+    >>> needed.n > 1_000_000, needed.k_prime > needed.k
+    (True, True)
+    """
 
     n: int  # samples of the covering distribution
     k: int

@@ -18,7 +18,17 @@ Bounds = tuple[Floats, Floats]  # lowest and highest corner, each (d,)
 
 
 class Distribution(ABC):
-    """A probability distribution with a density on R^d."""
+    """A probability distribution with a density on R^d.
+
+    Examples
+    --------
+    >>> from precall.distributions import Distribution, Gaussian
+    >>> law = Gaussian([0.0, 0.0])
+    >>> isinstance(law, Distribution), law.sample(3, seed=0).shape
+    (True, (3, 2))
+    >>> law.log_density([[0, 0]]).round(2)
+    array([-1.84])
+    """
 
     __slots__ = ()
 
@@ -257,6 +267,14 @@ class UniformShell(Distribution):
         Shape (d,).
     inner, outer
         Radii, 0 ≤ inner < outer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from precall.distributions import UniformShell
+    >>> radii = np.linalg.norm(UniformShell([0.0, 0.0], 1.0, 2.0).sample(500, seed=0), axis=1)
+    >>> bool((radii >= 1).all() and (radii <= 2).all())
+    True
     """
 
     center: Floats
@@ -297,7 +315,15 @@ class UniformShell(Distribution):
 
 
 def UniformBall(center: ArrayLike, radius: float) -> UniformShell:  # noqa: N802
-    """Return the uniform distribution in a ball: a shell without a hollow."""
+    """Return the uniform distribution in a ball: a shell without a hollow.
+
+    Examples
+    --------
+    >>> from precall.distributions import UniformBall
+    >>> ball = UniformBall([0.0, 0.0, 0.0], 2.0)
+    >>> ball.inner, ball.outer, ball.sample(4, seed=0).shape
+    (0.0, 2.0, (4, 3))
+    """
     return UniformShell(np.asarray(center), 0.0, radius)
 
 
@@ -313,6 +339,13 @@ class UniformTorus(Distribution):
         Distance from the centre of the torus to the centre of its tube.
     minor
         Radius of the tube, 0 < minor ≤ major.
+
+    Examples
+    --------
+    >>> from precall.distributions import UniformTorus
+    >>> torus = UniformTorus([0.0, 0.0, 0.0], major=2.0, minor=0.5)
+    >>> torus.log_density([[0, 0, 0], [2, 0, 0]]).round(2)  # the hole, the tube
+    array([ -inf, -2.29])
     """
 
     center: Floats

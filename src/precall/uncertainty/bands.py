@@ -37,6 +37,18 @@ class CurveBand:
     class (Agresti & Coull 1998) allow for errors that no sample happened to show. Intervals are
     around the mean over the splits at equal λ, and are about its expectation at this number of
     samples.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> real, generated = np.random.default_rng(0).normal(size=(2, 400, 4))
+    >>> result = precall.evaluate(real, generated, estimators=["knn"], scores=(), intervals=True)
+    >>> band = result.bands["knn"]
+    >>> low, high = band.at(1.0)
+    >>> bool(low <= result.curves["knn"].at(1.0).precision <= high)
+    True
+    >>> sorted(band.summaries)[:3]
+    ['area', 'f_1', 'f_1_8']
     """
 
     curves: tuple[PRCurve, ...]  # one a split

@@ -16,7 +16,17 @@ Ratios = tuple[Floats, Floats]  # p/q of each evaluated real and generated sampl
 
 @dataclass(frozen=True, slots=True)
 class TwoSampleTest:
-    """Whether a classifier tells real from generated better than chance."""
+    """Whether a classifier tells real from generated better than chance.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> rng = np.random.default_rng(0)
+    >>> real, generated = rng.normal(0, 1, (300, 4)), rng.normal(1, 1, (300, 4))
+    >>> test = precall.two_sample_test(real, generated, split=True)
+    >>> test.p_value < 0.001, test.accuracy > 0.7, test.method
+    (True, True, 'binomial')
+    """
 
     accuracy: float  # mean over both classes of the share judged right
     p_value: float  # chance of such an accuracy, or a better one, were P = Q
