@@ -1,4 +1,4 @@
-"""Scripts of the site run when it is built, and modules only where their libraries are installed."""
+"""Scripts of the site run when it is built, modules are read where their libraries are there."""
 
 import sys
 from importlib.util import find_spec

@@ -25,6 +25,7 @@ extensions = [
     "generated_text",
     "mathml",
     "repository_pages",
+    "sample_report",
 ]
 exclude_patterns = ["_build", "_extensions", "gallery", "examples/**/*.ipynb"]
 suppress_warnings = ["myst.header"]  # tables of benchmarks stand under headings of the third level
@@ -51,6 +52,8 @@ nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_output_stderr = "remove"
 nb_merge_streams = True
+nb_code_prompt_show = "Show the code"
+nb_code_prompt_hide = "Hide the code"
 os.environ["IPYTHONDIR"] = str(HERE / "_extensions" / "ipython")  # pictures as SVG
 os.environ["PYTHONWARNINGS"] = "ignore"
 os.environ["TQDM_DISABLE"] = "1"
