@@ -77,6 +77,7 @@ sphinx_gallery_conf = {
     "doc_module": ("precall",),
     "image_srcset": ["2x"],
     "abort_on_example_error": True,
+    "capture_repr": (),
     "download_all_examples": False,
     "min_reported_time": 10,
     "parallel": 2,
@@ -97,7 +98,7 @@ html_css_files = ["site.css"]
 html_favicon = "_static/favicon.svg"
 html_copy_source = False
 html_show_sourcelink = False
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "coming-from": []}
 html_theme_options = {
     "logo": {"image_light": "_static/logo.svg", "image_dark": "_static/logo-dark.svg"},
     "navbar_start": ["navbar-logo", "site-version"],

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from inspect import cleandoc
 
 import click
 from sphinx.application import Sphinx
@@ -27,13 +28,13 @@ def _command(command: click.Command, parent: click.Context) -> str:
     options = [
         record for p in command.get_params(context) if (record := p.get_help_record(context))
     ]
-    parts += [f"`{names}`\n: {_plain(words)}" for names, words in options]
+    parts += [f"`{names}`\n: {_plain(words)}" for names, words in options if words]
     return "\n\n".join(parts)
 
 
 def _help(text: str) -> Iterator[str]:
     """Paragraphs of a help text; those that click is told not to wrap are examples."""
-    for paragraph in text.split("\n\n"):
+    for paragraph in cleandoc(text).split("\n\n"):
         if paragraph.startswith("\b\n"):
             head, *lines = paragraph.removeprefix("\b\n").splitlines()
             yield head

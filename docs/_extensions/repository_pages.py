@@ -11,6 +11,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 _MARK = re.compile(r"^% page: (\S+)\s*$", re.MULTILINE)
+_LAST_LINE = re.compile(r"\n\n```$", re.MULTILINE)  # doctest asks for it; readers do not
 _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s#:]+)(#[^)\s]*)?\)")
 
 
@@ -45,7 +46,7 @@ def _rewrite(app: Sphinx, docname: str, source: list[str]) -> None:
         to = Path(os.path.relpath(target, page.parent)).as_posix()
         return f"[{found[1]}]({to}{found[3] or ''})"
 
-    source[0] = _LINK.sub(link, source[0])
+    source[0] = _LINK.sub(link, _LAST_LINE.sub("\n```", source[0]))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
