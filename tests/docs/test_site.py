@@ -112,3 +112,12 @@ def test_links_within_the_repository_lead_somewhere(path):
     text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.S)
     for target in re.findall(r"\]\(([^)\s#:]+)(?:#[^)\s]*)?\)", text):
         assert (path.parent / target).exists(), f"{path}: {target}"
+
+
+def test_every_picture_is_in_the_gallery():
+    from precall import report
+
+    scripts = "".join(path.read_text(encoding="utf-8") for path in DOCS.glob("gallery/*/*.py"))
+    plots = [name for name in vars(report) if name.startswith("plot_")]
+    assert plots
+    assert [name for name in plots if f" {name}" not in scripts] == []
