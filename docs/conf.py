@@ -52,6 +52,7 @@ nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_output_stderr = "remove"
 nb_merge_streams = True
+nb_render_markdown_format = "myst"  # which has tables
 nb_code_prompt_show = "Show the code"
 nb_code_prompt_hide = "Hide the code"
 os.environ["IPYTHONDIR"] = str(HERE / "_extensions" / "ipython")  # pictures as SVG
