@@ -2,3 +2,4 @@
 
 c = get_config()  # noqa: F821 - defined by IPython
 c.InlineBackend.figure_formats = {"svg"}
+c.IPKernelApp.log_level = "ERROR"
