@@ -20,6 +20,7 @@ PAGES = [
     if not set(GENERATED) & set(path.relative_to(ROOT).parts)
 ]
 IDS = [path.relative_to(ROOT).as_posix() for path in PAGES]
+RUN_BY = {"docs/training-loop.md": "tests/integrations/test_training_loop_page.py"}  # needs torch
 EXCUSE = re.compile(r"<!-- not run: \S.* -->$")
 LINK = re.compile(r"\]\((https?:[^)\s]*)\)|<(https?:[^>\s]*)>")
 
@@ -38,6 +39,12 @@ def is_notebook(path):
     return path.read_text(encoding="utf-8").startswith("---\nfile_format: mystnb")
 
 
+def is_run_by_test(path):
+    """Whether a test of its own runs what is on a page."""
+    named = {ROOT / page: ROOT / test for page, test in RUN_BY.items()}
+    return path in named and f'"{path.name}"' in named[path].read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("path", PAGES, ids=IDS)
 def test_every_block_of_python_is_run(path):
     """By doctest, or as a cell of a page that is executed; or a comment above says why not."""
@@ -47,7 +54,7 @@ def test_every_block_of_python_is_run(path):
         elif info.split(" ")[0] in ("python", "py", "pycon", "ipython3", "{code-block} python"):
             has_example = code.lstrip().startswith(">>>")
             skipped = all("# doctest: +SKIP" in line for line in re.findall(">>> .*", code))
-            is_run = has_example and not skipped and not is_notebook(path)
+            is_run = (has_example and not skipped and not is_notebook(path)) or is_run_by_test(path)
             assert is_run or EXCUSE.match(before), f"{path}: nothing runs\n{code}"
 
 

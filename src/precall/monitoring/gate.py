@@ -56,7 +56,20 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The result of :func:`precall.gate`."""
+    """The result of :func:`precall.gate`.
+
+    Examples
+    --------
+    >>> import numpy as np, precall
+    >>> rng = np.random.default_rng(0)
+    >>> real, before, after = rng.normal(size=(3, 600, 4))
+    >>> how = {"estimators": (), "scores": ["coverage"], "intervals": True}
+    >>> baseline = precall.evaluate(real, before, **how)
+    >>> result = precall.evaluate(real, after, **how)
+    >>> found = precall.gate(result, baseline, max_drop={"coverage": 0.02})
+    >>> found.passed, len(found.checks)
+    (True, 1)
+    """
 
     checks: tuple[Check, ...]
     confidence: float  # of all checks at once
