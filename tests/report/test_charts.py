@@ -8,7 +8,7 @@ import pytest
 
 import precall
 from precall.report.charts import band_outline, chart_data
-from precall.report.realism_axis import bins_around_zero, round_ratios
+from precall.report.sample_plots import bins_around_zero, round_ratios
 from precall.report.score_scales import score_scales
 
 Score = precall.Score

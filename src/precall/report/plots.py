@@ -14,14 +14,12 @@ from precall.curves.display import PRECISION_LABEL, RECALL_LABEL
 from precall.curves.pr_curve import Curve, PRCurve
 from precall.errors import InputError
 from precall.findings.modes import Mode
-from precall.findings.samples import Samples
 from precall.report.charts import band_outline
-from precall.report.realism_axis import bins_around_zero, round_ratios
 from precall.report.score_scales import Scale, marks, score_scales
 from precall.report.words import in_words
 from precall.results.comparison import Comparison
 from precall.results.evaluation import Evaluation, axes_or_new
-from precall.results.tables import best_first, decimals, percent, scores_by_name
+from precall.results.tables import best_first, decimals, scores_by_name
 from precall.scores import Score
 from precall.uncertainty.bands import CurveBand
 
@@ -165,7 +163,7 @@ def plot_k_sensitivity(result: Evaluation, ax: "Axes | None" = None) -> "Axes":
     >>> precall.report.plot_k_sensitivity(result).get_xlabel()
     'k: number of neighbours'
     """
-    _check_kind(result, Evaluation, "one result, such as that of evaluate() or comparison.results")
+    check_kind(result, Evaluation, "one result, such as that of evaluate() or comparison.results")
     ax = axes_or_new(ax, (5.6, 4.0))
     by_name = scores_by_name(result.scores)
     several = {name: scores for name, scores in by_name.items() if len(scores) > 1}
@@ -203,7 +201,7 @@ def plot_scores(result: Evaluation, ax: "Axes | None" = None) -> "Axes":
     >>> precall.report.plot_scores(result).get_xlabel()
     'score'
     """
-    _check_kind(result, Evaluation, "one result, such as that of evaluate() or comparison.results")
+    check_kind(result, Evaluation, "one result, such as that of evaluate() or comparison.results")
     scales = score_scales([result.scores])
     if not scales:
         raise InputError("the result has no score that could be drawn.")
@@ -268,57 +266,6 @@ def _draw_scale(ax: "Axes", scale: Scale, scores: Sequence[Score]) -> None:
         ax.set_xlabel("score")
 
 
-def plot_realism(samples: Samples, ax: "Axes | None" = None) -> "Axes":
-    """Draw how realistic the generated samples are; left of 1 no real ball holds them.
-
-    The few that are far from all others, such as copies of real samples, are in the bars at the
-    ends of the axis, which tell how many they are.
-
-    Examples
-    --------
-    >>> import numpy as np, precall
-    >>> real, generated = np.random.default_rng(0).normal(size=(2, 300, 4))
-    >>> result = precall.evaluate(real, generated, estimators=(), headline=False)
-    >>> precall.report.plot_realism(result.samples).get_ylabel()
-    'generated samples'
-    """
-    from matplotlib.colors import to_rgba
-
-    _check_kind(samples, Samples, "the samples of a result, result.samples")
-    if "realism" not in samples.generated.columns:
-        raise InputError("samples have no realism; evaluate with a score that looks at neighbours.")
-    ax = axes_or_new(ax, (5.6, 3.4))
-    with np.errstate(divide="ignore"):
-        logs = np.log(np.asarray(samples.generated["realism"], np.float64))  # ∞ of a copy
-    edges = bins_around_zero(logs)
-    heights, _ = np.histogram(np.clip(logs, edges[0], edges[-1]), edges)
-    bounds = np.exp(edges)
-    colors = [to_rgba(GENERATED, 1 if edge < 0 else 0.45) for edge in edges[:-1]]
-    ax.bar(bounds[:-1], heights, np.diff(bounds), align="edge", color=colors)
-    ax.axvline(1, color="black", lw=1, ls="--")
-    _count_to_either_side(ax, logs, edges)
-    ax.set_xscale("log")
-    ticks = round_ratios(bounds[0], bounds[-1])
-    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    ax.minorticks_off()
-    words = "realism: radius of a real ball, over the distance to its centre"
-    ax.set(xlabel=words, ylabel="generated samples", xlim=(bounds[0], bounds[-1]))
-    return ax
-
-
-def _count_to_either_side(ax: "Axes", logs: NDArray[np.float64], edges: NDArray[Any]) -> None:
-    """Write what share of the samples is unrealistic, and how many are beyond the axis."""
-    unrealistic = float(np.mean(logs < 0))
-    place: dict[str, Any] = {"xycoords": ax.get_xaxis_transform(), "va": "bottom", "fontsize": 9}
-    ax.annotate(f"{percent(unrealistic)} unrealistic  ", (1, 1.01), ha="right", **place)
-    ax.annotate(f"  {percent(1 - unrealistic)} realistic", (1, 1.01), ha="left", **place)
-    place = {"xycoords": "axes fraction", "va": "top", "fontsize": 8}
-    if n := np.count_nonzero(logs < edges[0]):
-        ax.annotate(f"◂ {n} farther left", (0.01, 0.98), ha="left", **place)
-    if n := np.count_nonzero(logs > edges[-1]):
-        ax.annotate(f"{n} farther right ▸", (0.99, 0.98), ha="right", **place)
-
-
 def plot_modes(modes: Sequence[Mode], ax: "Axes | None" = None) -> "Axes":
     """Draw the mass of each mode under real and generated, with intervals and what is wrong.
 
@@ -346,7 +293,8 @@ def plot_modes(modes: Sequence[Mode], ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
-def _check_kind(given: object, kind: type, expected: str) -> None:
+def check_kind(given: object, kind: type, expected: str) -> None:
+    """Refuse to draw something else."""
     if not isinstance(given, kind):
         raise InputError(f"expected {expected}; got {type(given).__name__}.")
 
