@@ -205,7 +205,7 @@ def test_html(run, files, tmp_path):
     assert (code, out.splitlines()[-1]) == (0, f"report: {page}")
     assert "precall evaluate " in page.read_text()
     code, out, err = run("evaluate", *files, *options, "--json", "-")
-    assert (code, json.loads(out)["format_version"]) == (0, 6)
+    assert (code, json.loads(out)["format_version"]) == (0, 7)
     assert f"report: {page}" in err
 
 
@@ -314,7 +314,7 @@ def test_report_of_a_comparison(run, files, tmp_path):
         ('{"format_version": 3}', "this result has format_version 3; this version"),
         ('{"results": 3, "differences": []}', "this is not a comparison of precall"),
         (
-            '{"results": {}, "differences": [], "format_version": 6}',
+            '{"results": {}, "differences": [], "format_version": 7}',
             "this is not a comparison of precall",
         ),
         ("[1]", "this is not a result of precall: expected a JSON object."),

@@ -254,4 +254,4 @@ def test_results_survive_json(pair, split):
     result = precall.evaluate(real, generated, estimators=estimators, split=split)
     text = result.to_json()
     assert precall.Evaluation.from_json(text).to_json() == text
-    assert json.loads(text)["format_version"] == 6
+    assert json.loads(text)["format_version"] == 7

@@ -160,7 +160,7 @@ def test_infinity_is_a_word(result):
     [
         (
             lambda d: d.update(format_version=99),
-            "this result has format_version 99; this version of precall reads 6.",
+            "this result has format_version 99; this version of precall reads 7.",
         ),
         (lambda d: d.pop("curves"), "this is not a result of precall: curves is missing."),
         (

@@ -28,7 +28,7 @@ from precall.uncertainty.bands import CurveBand
 if TYPE_CHECKING:
     from precall.results.evaluation import Evaluation
 
-_FORMAT_VERSION = 6
+_FORMAT_VERSION = 7
 _MOST_SAMPLES = 10**12
 _DAMAGED = ArithmeticError, RecursionError, TypeError, ValueError
 _annotations = cache(get_type_hints)
