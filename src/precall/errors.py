@@ -2,7 +2,7 @@
 
 import numpy as np
 
-__all__ = ["InputError", "PrecallWarning", "check_integer"]
+__all__ = ["ClusterError", "InputError", "PrecallWarning", "check_integer"]
 
 
 class InputError(ValueError):
@@ -17,6 +17,10 @@ class InputError(ValueError):
     ...     print(error)
     real and generated must have the same number of features; got 3 and 2. ...
     """
+
+
+class ClusterError(ConnectionError):
+    """The cluster cannot do the work, or was lost; the message says what is left of the work."""
 
 
 class PrecallWarning(UserWarning):

@@ -1,5 +1,6 @@
 """FeatureSet: the samples of one side, checked once and read tile by tile ever after."""
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from precall.data.extraction_notes import read_beside
 from precall.data.inputs import to_array
 from precall.data.readers.notes import noted
 from precall.data.row_hashes import Fingerprint, Hashes
+from precall.data.stored.arrays import StoredArray
 from precall.data.value_checks import ValueCheck
 from precall.errors import InputError
 
@@ -25,7 +27,7 @@ _TILE_BYTES = 2**20  # of float64: a tile stays in the cache
 class Rows:
     """A selection of rows, gathered only when a tile of them is read."""
 
-    array: Any  # (n_stored, d) FloatRows, possibly memory-mapped, or a DeviceArray
+    array: Any  # (n_stored, d) FloatRows, possibly memory-mapped, a DeviceArray, or a StoredArray
     selection: NDArray[np.intp] | None = None  # (n,), None for every row
 
     def __len__(self) -> int:
@@ -103,12 +105,23 @@ class ReadFeatures:
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, data: object, role: str) -> "ReadFeatures | FeatureSet":
-        """Read ``data``; what was checked already stays so."""
+    def of(
+        cls, data: object, role: str, *, stays_in_files: bool = False
+    ) -> "ReadFeatures | FeatureSet":
+        """Read ``data``; what was checked already stays so.
+
+        Parameters
+        ----------
+        stays_in_files
+            Whether rows in files are left there, to be read by others when they are needed.
+        """
         if isinstance(data, FeatureSet):
             return replace(data, role=role)
         with noted() as notes:
-            array, source = to_array(data, role)
+            if stays_in_files and isinstance(data, str | os.PathLike) and str(data) != "-":
+                array, source = StoredArray.at(data, role), os.fspath(data)
+            else:
+                array, source = to_array(data, role)
         rows = Rows(_widen(_check_shape(array, role), role))
         return cls(rows, role, source, str(array.dtype), tuple(note.text for note in notes))
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,30 @@ class ValueCheck:
         self._varies = varies if self._varies is None else self._varies | varies
         self._largest = max(self._largest, largest)
         self._n_rows += len(hashes)
+
+    def merge(self, other: Self) -> None:
+        """Take over what another check has seen of the rows that follow."""
+        if other._first is None or other._varies is None:
+            return
+        if self._first is None or self._varies is None:
+            self._first, self._varies, self._alike = other._first, other._varies, other._alike
+        else:
+            self._varies = self._varies | other._varies | (other._first != self._first)
+            group_of = {j: number for number, of in enumerate(other._alike) for j in of}
+            self._alike = [
+                part
+                for of in self._alike
+                for number in dict.fromkeys(group_of[j] for j in of if j in group_of)
+                if len(part := [j for j in of if group_of.get(j) == number]) > 1
+            ]
+        if other._n_bad and not self._n_bad:
+            self._first_bad = self._n_rows + other._first_bad
+        self._n_bad += other._n_bad
+        self._hashes += other._hashes
+        self._of_large += other._of_large
+        self._largest = max(self._largest, other._largest)
+        self._largest_tiny = max(self._largest_tiny, other._largest_tiny)
+        self._n_rows += other._n_rows
 
     def _without_tiny(self, tile: NDArray[Any], hashes: Hashes) -> Hashes:
         """Hash rows as if values too small to square were 0."""

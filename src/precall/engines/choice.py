@@ -3,14 +3,16 @@
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 from precall.data.device_arrays import DeviceArray
 from precall.data.feature_sets import Rows
 from precall.engines.protocol import Engine
 from precall.errors import InputError
+from precall.runtime.refusals import needed
 
 _ENGINES = {"cpu": ("cpu.engine", "CpuEngine"), "reference": ("reference", "ReferenceEngine")}
-_KNOWN = ("auto", "cpu", "gpu", "reference")
+_KNOWN = ("auto", "cpu", "gpu", "dask", "reference")
 # Products of values, from which on a GPU pays although torch has to be imported, or although not.
 _WORTH_IMPORTING, _WORTH_SENDING = 2e11, 2e10
 
@@ -26,6 +28,8 @@ def choose_engine(engine: str | Engine, rows: Sequence[Rows] = ()) -> Engine:
     """
     if not isinstance(engine, str) and hasattr(engine, "open"):
         return engine
+    if is_cluster(engine):
+        return _cluster_engine(engine)
     device = _common_device(rows)
     if isinstance(engine, str) and engine.partition(":")[0] == "gpu":
         return _gpu_engine(engine, device)
@@ -39,6 +43,36 @@ def choose_engine(engine: str | Engine, rows: Sequence[Rows] = ()) -> Engine:
         raise InputError(f"engine={engine!r} is unknown; choose from {known}.")
     module, kind = _ENGINES[name]
     found: Engine = getattr(import_module(f"precall.engines.{module}"), kind)()
+    return found
+
+
+def best_engine() -> Engine:
+    """Return the engine of this machine's GPU if it has one that serves, or else the CPU's."""
+    from precall.engines.gpu.device import find_device, may_have_gpu
+
+    if may_have_gpu():
+        try:
+            return _on(str(find_device("gpu")))
+        except (InputError, ImportError):
+            pass
+    return choose_engine("cpu")
+
+
+def is_cluster(engine: object) -> bool:
+    """Whether an engine's rows may stay in files, which others read than this process."""
+    if isinstance(engine, str):
+        return engine.partition(":")[0] == "dask"
+    is_client = type(engine).__module__.partition(".")[0] == "distributed"
+    return is_client or getattr(engine, "leaves_rows_in_files", False)
+
+
+def _cluster_engine(engine: Any) -> Engine:
+    """Return the engine of a client, or of an address."""
+    needed("distributed", f"engine={engine!r} needs", "'precall[cluster]'")
+    from precall.engines.cluster.engine import ClusterEngine
+
+    where = engine.partition(":")[2] or None if isinstance(engine, str) else engine
+    found: Engine = ClusterEngine(where)
     return found
 
 

@@ -8,7 +8,7 @@ rounding. No row is ever left out: a query that is among its references meets it
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Protocol, Self
@@ -117,6 +117,12 @@ class Session(OnHost, ABC):
         session.threads = 1
         return session
 
+    def begin(self, about: Mapping[str, Any]) -> None:
+        """Hear what the work is about, before it begins: fingerprints of the sets, and choices.
+
+        For engines that keep what is finished: they refuse what is of other work.
+        """
+
     @abstractmethod
     def place(self, *sets: Rows) -> None:
         """Take over the arrays that these rows are stored in."""
@@ -191,6 +197,13 @@ class Session(OnHost, ABC):
         None where products are better read by whoever asks.
         """
         return None
+
+    def total(self, rows: Rows) -> Floats:
+        """Sum all rows in float64, (d,)."""
+        total = np.zeros(rows.n_features)
+        for tile in rows.tiles(_ROWS_AT_A_TIME):
+            total += tile.sum(axis=0, dtype=np.float64)
+        return total
 
     def scatter(self, rows: Rows, center: Floats) -> Floats:
         """Sum the outer products of all rows less ``center``: (d, d)."""

@@ -66,7 +66,7 @@ class Moments:
         n = len(features)
         if n < 2:
             raise InputError(f"a covariance needs at least 2 samples; {features.role} has {n}.")
-        mean = mean_of(features)
+        mean = session.total(features.rows) / n
         return cls(mean, session.scatter(features.rows, mean) / (n - 1), n)
 
     @classmethod

@@ -31,6 +31,7 @@ _SAFETENSORS_TYPES = {
     "U8": "|u1",
     "BOOL": "|b1",
 }
+BFLOAT16 = np.dtype(_SAFETENSORS_TYPES["BF16"])  # no other tensor is read as such
 
 
 def read_npz(place: ArrayLocation) -> NDArray[Any]:
@@ -91,28 +92,30 @@ def holds_moments(place: ArrayLocation) -> bool:
 
 def read_safetensors(place: ArrayLocation) -> NDArray[Any]:
     """Memory-map one tensor of a .safetensors file."""
-    size = place.path.stat().st_size
     with place.path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if size < 8 or length > min(size - 8, _LONGEST_HEADER):
-            raise place.refuse(
-                "is not a valid .safetensors file: its header is longer than the file."
-            )
-        with place.refusing("has a damaged .safetensors header: {!r:.100}.", *_NOT_A_HEADER):
-            entries = json.loads(file.read(length))
-            entries.pop("__metadata__", None)
-            tensors = {str(name): _parse(entry) for name, entry in entries.items()}
+        tensor, offset = find_tensor(place, file, place.path.stat().st_size)
+    if tensor.n_bytes == 0:
+        return np.empty(tensor.shape, tensor.dtype)
+    array: NDArray[Any] = np.memmap(place.path, tensor.dtype, "r", offset, tensor.shape)
+    if tensor.dtype == BFLOAT16:
+        array = (array.astype(np.uint32) << 16).view(np.float32)
+    return place.checked(array)
+
+
+def find_tensor(place: ArrayLocation, file: IO[bytes] | Any, size: int) -> tuple[Header, int]:
+    """Return what the header of a .safetensors file says of a tensor, and where that begins."""
+    length = int.from_bytes(file.read(8), "little")
+    if size < 8 or length > min(size - 8, _LONGEST_HEADER):
+        raise place.refuse("is not a valid .safetensors file: its header is longer than the file.")
+    with place.refusing("has a damaged .safetensors header: {!r:.100}.", *_NOT_A_HEADER):
+        entries = json.loads(file.read(length))
+        entries.pop("__metadata__", None)
+        tensors = {str(name): _parse(entry) for name, entry in entries.items()}
     key = place.choose(tensors)
     tensor, start, stop = tensors[key]
     if start + tensor.n_bytes != stop or 8 + length + stop > size:
         raise place.refuse(f"is truncated or damaged: {key!r} does not fit into it.")
-    if tensor.n_bytes == 0:
-        return np.empty(tensor.shape, tensor.dtype)
-    offset = 8 + length + start
-    array: NDArray[Any] = np.memmap(place.path, tensor.dtype, "r", offset, tensor.shape)
-    if tensor.dtype == _SAFETENSORS_TYPES["BF16"]:
-        array = (array.astype(np.uint32) << 16).view(np.float32)
-    return place.checked(array)
+    return tensor, 8 + length + start
 
 
 def _parse(entry: Any) -> tuple[Header, int, int]:

@@ -1,6 +1,7 @@
 """Where an array is: in which file, and which of several in it."""
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -17,6 +18,12 @@ from precall.runtime.refusals import needed, refusing
 _STANDARD_INPUT = "-"
 _USUAL_KEYS = ("feats", "features", "reps", "arr_0")
 _MOST_LISTED = 20
+_FOLDED = re.compile(r"^([a-z][a-z0-9+.-]+):/+(?=[^/])", re.IGNORECASE)
+
+
+def unfolded(name: str) -> str:
+    """Return a URL as such, though pathlib may have folded its slashes."""
+    return _FOLDED.sub(r"\1://", name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,7 @@ class ArrayLocation:
     @property
     def shown(self) -> str:
         """What the file is called in messages."""
-        return "standard input" if self.is_standard_input else str(self.path)
+        return "standard input" if self.is_standard_input else unfolded(str(self.path))
 
     def refuse(self, reason: str) -> InputError:
         """Make the error that says what is wrong with this file."""

@@ -1,6 +1,8 @@
 """Trees of arrays: .h5 and .zarr."""
 
 import json
+from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -39,7 +41,7 @@ def read_hdf5(place: ArrayLocation) -> NDArray[Any]:
 
 def read_zarr(place: ArrayLocation) -> NDArray[Any]:
     """Read one array of a Zarr folder."""
-    _check_codecs(place)
+    check_codecs(place)
     zarr = place.library("zarr")
     with place.refusing("is not a valid Zarr folder: {!s:.200}.", *_NOT_ZARR):
         node = zarr.open(str(place.path), mode="r")
@@ -49,14 +51,24 @@ def read_zarr(place: ArrayLocation) -> NDArray[Any]:
         return place.checked(np.asarray(node[...]))
 
 
-def _check_codecs(place: ArrayLocation) -> None:
+def check_codecs(place: ArrayLocation) -> None:
     """Refuse codecs that could run code, before anything is decoded."""
-    metadata = [*sorted(place.path.rglob(".zarray")), *sorted(place.path.rglob("zarr.json"))]
+    files = [*sorted(place.path.rglob(".zarray")), *sorted(place.path.rglob("zarr.json"))]
+    texts = {}
+    for file in files:
+        with place.refusing(f"has damaged metadata in {file.name}.", ValueError):
+            texts[str(file)] = file.read_text(encoding="utf-8")
+    check_codecs_in(place, texts)
+
+
+def check_codecs_in(place: ArrayLocation, metadata: Mapping[str, str]) -> None:
+    """Refuse codecs that could run code, which the texts of metadata name."""
     if not metadata:
         raise place.refuse("is not a Zarr folder: it has neither .zarray nor zarr.json.")
-    for file in metadata:
-        with place.refusing(f"has damaged metadata in {file.name}.", ValueError, RecursionError):
-            document = json.loads(file.read_text(encoding="utf-8"))
+    for file, text in metadata.items():
+        name = PurePath(file).name
+        with place.refusing(f"has damaged metadata in {name}.", ValueError, RecursionError):
+            document = json.loads(text)
         for codec in _codecs(document):
             if codec not in _HARMLESS_CODECS:
                 raise place.refuse(

@@ -3,7 +3,7 @@
 import math
 import re
 from dataclasses import replace
-from pathlib import Path
+from pathlib import PurePath
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
@@ -71,7 +71,7 @@ def check_present(place: ArrayLocation, header: Header, present: int) -> None:
 def read_shards(place: ArrayLocation) -> NDArray[Any]:
     """Put the .npy files of a folder together, in the order of the numbers in their names."""
     check_unnamed(place)
-    files = sorted(place.path.glob("*.npy"), key=_natural)
+    files = sorted(place.path.glob("*.npy"), key=natural_order)
     if not files:
         raise place.refuse(
             "is a folder without .npy files. If it holds pictures, texts or sounds, add "
@@ -87,7 +87,7 @@ def read_shards(place: ArrayLocation) -> NDArray[Any]:
     return shards[0] if len(shards) == 1 else np.concatenate(shards)
 
 
-def _natural(file: Path) -> list[tuple[int, str]]:
+def natural_order(file: PurePath) -> list[tuple[int, str]]:
     """Shard 2 before shard 10."""
     return [
         (int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", file.name)

@@ -13,9 +13,9 @@ def read_parquet(place: ArrayLocation) -> NDArray[Any]:
     arrow, parquet = place.library("pyarrow"), place.library("pyarrow.parquet")
     damaged = "is not a valid .parquet file: {!s:.200}."
     with place.refusing(damaged, arrow.ArrowException, OSError):
-        columns = _columns(place, arrow, parquet.read_schema(place.path))
+        columns = chosen_columns(place, arrow, parquet.read_schema(place.path))
         table = parquet.read_table(place.path, columns=columns)
-    return _from_table(place, table)
+    return from_table(place, table)
 
 
 def read_arrow(place: ArrayLocation) -> NDArray[Any]:
@@ -26,11 +26,11 @@ def read_arrow(place: ArrayLocation) -> NDArray[Any]:
     )
     with damaged, arrow.memory_map(str(place.path)) as source:
         reader = arrow.ipc.open_file(source)
-        columns = _columns(place, arrow, reader.schema)
-        return np.array(_from_table(place, reader.read_all().select(columns)))
+        columns = chosen_columns(place, arrow, reader.schema)
+        return np.array(from_table(place, reader.read_all().select(columns)))
 
 
-def _columns(place: ArrayLocation, arrow: Any, schema: Any) -> list[str]:
+def chosen_columns(place: ArrayLocation, arrow: Any, schema: Any) -> list[str]:
     """Which columns to read: the one that was named, the only vectors, or all numbers."""
     if any(isinstance(field.type, arrow.BaseExtensionType) for field in schema):
         raise place.refuse(
@@ -55,7 +55,8 @@ def _is_numeric(kind: Any) -> bool:
     return str(kind).startswith(("float", "double", "int", "uint", "halffloat"))
 
 
-def _from_table(place: ArrayLocation, table: Any) -> NDArray[Any]:
+def from_table(place: ArrayLocation, table: Any) -> NDArray[Any]:
+    """Return the values of the columns that were chosen."""
     if any(column.null_count for column in table.columns):
         raise place.refuse("has missing values; drop the rows that hold them.")
     if table.num_columns == 1 and _is_vector(table.schema.field(0).type):

@@ -1,0 +1,70 @@
+"""How questions are cut into pieces: by the memory of a worker, and by the number of workers."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+_BESIDE = 12  # bytes a value: integers, packed references, float64 where integers do not resolve
+_FOR_SETS = 0.7  # of the memory, where sets are held whole
+_FOR_PARTS = 0.8  # of the memory, where they are not
+_A_NEIGHBOR = 64  # bytes of a query for each neighbour that is looked for
+_ORDERS_PER_WORKER = 8
+_FEWEST_QUERIES = {True: 128, False: 1024}  # of a piece, where sets are whole and where not
+_MOST_REFERENCES = 250_000  # that a piece tells what they met
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Sizes of pieces. The same cut gives the same pieces, whoever carries them out."""
+
+    memory: int  # bytes of a worker for rows and what is found about them
+    n_workers: int
+
+    def fits_whole(self, n_values: int, itemsize: int) -> bool:
+        """Whether a worker holds all sets, of so many values together."""
+        return n_values * (itemsize + _BESIDE) <= _FOR_SETS * self.memory
+
+    def queries(
+        self, n: int, n_features: int, itemsize: int, *, depth: int = 0, is_whole: bool
+    ) -> list[tuple[int, int]]:
+        """Cut queries, of which each keeps ``depth`` neighbours."""
+        most = self.rows_of_part(n_features, itemsize, depth)
+        if is_whole:
+            room = int((1 - _FOR_SETS) * self.memory)
+            most = max(1, room // (16 * n_features + _A_NEIGHBOR * (depth + 1)))
+        wanted = min(_ORDERS_PER_WORKER * self.n_workers, -(-n // _FEWEST_QUERIES[is_whole]))
+        return runs(n, max(wanted, -(-n // most)))
+
+    def references(
+        self, n: int, n_features: int, itemsize: int, *, depth: int = 0, is_whole: bool
+    ) -> list[tuple[int, int]]:
+        """Cut references."""
+        if is_whole:
+            return [(0, n)]
+        return runs(n, -(-n // self.rows_of_part(n_features, itemsize, depth)))
+
+    def rows_of_part(self, n_features: int, itemsize: int, depth: int = 0) -> int:
+        """Return how many queries and as many references a worker has room for."""
+        a_pair = 2 * n_features * (itemsize + _BESIDE) + 2 * _A_NEIGHBOR * depth
+        return max(1, int(_FOR_PARTS * self.memory) // a_pair)
+
+    def rows_of_line(self, n_features: int, itemsize: int, depth: int) -> int:
+        """Return how many rows a worker has room for to compare among themselves."""
+        a_row = n_features * (itemsize + _BESIDE) + 4 * _A_NEIGHBOR * depth
+        return max(1, int(_FOR_PARTS * self.memory) // a_row)
+
+
+def runs(n: int, n_parts: int) -> list[tuple[int, int]]:
+    """Cut n rows into parts of nearly the same size."""
+    n_parts = min(max(1, n_parts), n)
+    ends = [n * i // n_parts for i in range(n_parts + 1)]
+    return list(pairwise(ends))
+
+
+def spans(parts: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """Put parts of references together, as far as one answer may tell of them."""
+    found: list[list[tuple[int, int]]] = []
+    for start, stop in parts:
+        if not found or stop - found[-1][0][0] > _MOST_REFERENCES:
+            found.append([])
+        found[-1].append((start, stop))
+    return found

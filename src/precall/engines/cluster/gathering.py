@@ -1,0 +1,186 @@
+"""Orders to workers, answers back: submitted at once, taken as they come, cancelled if not wanted.
+
+Dask chooses workers and tries again what was lost with one of them. What it cannot make again is
+what was sent from here: that is sent again.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from itertools import count
+from queue import Empty, SimpleQueue
+from types import MappingProxyType
+from typing import Any
+
+from distributed import Client, Future, KilledWorker
+
+from precall.engines.cluster.carrying_out import Terms, carry_out
+from precall.engines.cluster.introductions import ONE_ORDER
+from precall.engines.cluster.orders import digest_of_order
+from precall.errors import ClusterError
+
+_NOTHING: Mapping[str, Future] = MappingProxyType({})
+_numbers = count()
+Done = Callable[[int, Any], None]  # called with the number of an order, and its answer
+
+_TRIES_MORE = 2  # of an order that fails
+_LOOK_AROUND = 2.0  # seconds between looks at who is there
+logger = logging.getLogger("precall.cluster")
+
+
+class Gathering:
+    """What one session has sent to workers, and how it gets answers.
+
+    Parameters
+    ----------
+    topic
+        What workers report under.
+    """
+
+    def __init__(self, client: Client, topic: str) -> None:
+        self.client, self.topic = client, topic
+        self.computed: list[str] = []  # digests of pieces that were computed, for a checkpoint
+        self.found: list[str] = []  # and of those that were there already
+        self._sent: dict[str, tuple[Any, Future]] = {}
+        self._workers = self._present()
+        self._looked = time.monotonic()
+        client.subscribe_topic(topic, self._listen)
+
+    # What is sent
+
+    def send(self, name: str, thing: Any) -> None:
+        """Send something to the workers, once."""
+        if name not in self._sent:
+            self._sent[name] = (thing, self._scatter(thing))
+
+    def forget(self, names: Sequence[str]) -> None:
+        """Let go of what was sent under some names, and their parts."""
+        for name in [n for n in self._sent if n.partition("/")[0] in names]:
+            del self._sent[name]
+
+    def _scatter(self, thing: Any) -> Future:
+        return self.client.scatter([thing], hash=False)[0]
+
+    def _send_lost_again(self) -> None:
+        lost = [name for name, (_, future) in self._sent.items() if future.status != "finished"]
+        for name in lost:
+            thing, _ = self._sent[name]
+            self._sent[name] = (thing, self._scatter(thing))
+        if lost:
+            logger.warning("%d arrays were lost with a worker, and are sent again", len(lost))
+
+    # Orders
+
+    def submit(
+        self, order: Any, names: Sequence[str], terms: Terms, made: Mapping[str, Future] = _NOTHING
+    ) -> Future:
+        """Have an order carried out, with what was sent under some names and what others make."""
+        digest = digest_of_order(order)
+        things = {name: self._sent[name][1] for name in names}
+        return self.client.submit(
+            carry_out,
+            order,
+            digest,
+            terms,
+            {**things, **made},
+            key=f"{type(order).__name__}-{digest}-{next(_numbers)}-{terms.session}",
+            resources={ONE_ORDER: 1},
+            retries=_TRIES_MORE,
+            pure=False,
+        )
+
+    def take(self, n: int, submit: Callable[[int], Future], done: Done) -> None:
+        """Submit n orders, and take their answers as they come.
+
+        Parameters
+        ----------
+        submit
+            Of an order by its number; once more, if what it depends on was lost.
+        """
+        ended: SimpleQueue[tuple[int, Future]] = SimpleQueue()
+        running: dict[int, Future] = {}
+
+        def start(i: int) -> None:
+            running[i] = submit(i)
+            running[i].add_done_callback(lambda future: ended.put((i, future)))
+
+        try:
+            for i in range(n):
+                start(i)
+            while running:
+                try:
+                    i, future = ended.get(timeout=_LOOK_AROUND)
+                except Empty:
+                    self._look_around(len(running), n)
+                    continue
+                if i not in running or running[i] is not future:
+                    continue
+                if future.status == "finished":
+                    answer = future.result()
+                    del running[i]
+                    done(i, answer)
+                elif future.status == "error":
+                    raise _explained(future.exception())
+                else:  # what it depends on is gone, or the scheduler
+                    self._look_around(len(running), n)
+                    self._send_lost_again()
+                    start(i)
+                if time.monotonic() - self._looked > _LOOK_AROUND:
+                    self._look_around(len(running), n)
+        finally:
+            if running:
+                with suppress(Exception):  # the scheduler may be gone
+                    self.client.cancel(list(running.values()), force=True)
+
+    # Who is there
+
+    def _present(self) -> set[str]:
+        info = self.client.scheduler_info(n_workers=-1)
+        return set(info["workers"])
+
+    def _look_around(self, n_left: int, n: int) -> None:
+        """Say who left and who joined; end where the scheduler is gone."""
+        self._looked = time.monotonic()
+        address = self.client.scheduler.address if self.client.scheduler else "?"
+        try:
+            if self.client.status != "running":
+                raise OSError(self.client.status)
+            present = self._present()
+        except (OSError, TimeoutError) as error:
+            raise ClusterError(
+                f"the scheduler at {address} was lost with {n - n_left} of {n} pieces of this step "
+                "finished. Start it again, and run the same again; with a checkpoint (--checkpoint "
+                "DIR) finished pieces are not computed again."
+            ) from error
+        for gone in sorted(self._workers - present):
+            logger.warning("worker %s left; others do its pieces", gone)
+        for new in sorted(present - self._workers):
+            logger.warning("worker %s joined", new)
+        if not present and self._workers:
+            logger.warning("no worker is left; waiting for others to join")
+        self._workers = present
+
+    def _listen(self, event: tuple[float, Mapping[str, str]]) -> None:
+        """Take down what workers report."""
+        for kind, text in event[1].items():
+            if kind == "failed":
+                logger.warning("a piece failed and is tried again: %s", text)
+            else:
+                (self.computed if kind == "computed" else self.found).append(text)
+
+    def close(self) -> None:
+        """Let go of everything that was sent."""
+        with suppress(Exception):
+            self.client.unsubscribe_topic(self.topic)
+        self._sent = {}
+
+
+def _explained(error: BaseException) -> BaseException:
+    """Return the error that a person should see."""
+    if isinstance(error, KilledWorker):
+        return ClusterError(
+            f"a piece ended several workers, one after the other: {error!s:.300} Workers may need "
+            "more memory; see their logs."
+        )
+    return error
