@@ -9,7 +9,8 @@ from precall.curves.pr_curve import Curve, PRCurve, PrecisionRecall
 from precall.data.conversion import convert
 from precall.data.feature_sets import FeatureSet
 from precall.data.splits import CoinFlip, CrossFit, HoldOut, NoSplit, RepeatedHoldOut
-from precall.errors import InputError, PrecallWarning
+from precall.engines.cluster.engine import Cluster
+from precall.errors import ClusterError, InputError, PrecallWarning
 from precall.estimators import IPR, KNN, Clusters, Coverage, Likelihood, Parzen, Trained
 from precall.evaluation.compare import compare
 from precall.evaluation.evaluate import evaluate
@@ -35,6 +36,8 @@ __all__ = [
     "IPR",
     "KNN",
     "Ceiling",
+    "Cluster",
+    "ClusterError",
     "Clusters",
     "CoinFlip",
     "Comparison",

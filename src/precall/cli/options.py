@@ -9,6 +9,7 @@ import click
 from click.decorators import FC
 
 from precall.data.splits import CoinFlip, CrossFit, HoldOut, NoSplit, Split
+from precall.engines.cluster.engine import Cluster
 from precall.estimators import ESTIMATORS, NEIGHBOR_ESTIMATORS, Estimator, as_estimator
 from precall.scores.conventions import CONVENTIONS
 
@@ -138,6 +139,23 @@ _MEASURING: tuple[Decorator[Any], ...] = (
     seed,
     click.option("--engine", default="auto", help="Engine that measures distances."),
     click.option(
+        "--cluster",
+        metavar="ADDRESS|local",
+        help="Let workers of Dask do it: those of the scheduler at an address such as "
+        "tcp://host:8786, or some on this machine. Files are read by them.",
+    ),
+    click.option(
+        "--checkpoint",
+        metavar="DIR",
+        help="With --cluster: folder that all workers share, for finished pieces; the same "
+        "command goes on from there.",
+    ),
+    click.option(
+        "--worker-memory",
+        metavar="SIZE",
+        help="With --cluster: what a worker may use, such as 2GB. [default: 60% of its limit]",
+    ),
+    click.option(
         "--threads",
         type=click.IntRange(min=1),
         help="Number of threads. [default: one per core]",
@@ -207,17 +225,36 @@ def arguments(
     split: bool | None,
     folds: int | None,
     coin_flip: bool,
+    engine: str,
+    cluster: str | None,
+    checkpoint: str | None,
+    worker_memory: str | None,
     **others: Any,
 ) -> dict[str, Any]:
     """Return the arguments of :func:`precall.evaluate` that options stand for."""
     if estimators and not curves:
         raise click.UsageError("--estimator cannot be combined with --no-curves.")
     return {
+        "engine": _chosen_engine(engine, cluster, checkpoint, worker_memory),
         "estimators": _named_estimators(estimators, k) if curves else (),
         "scores": _chosen_scores(scores),
         "split": _chosen_split(split, folds, coin_flip=coin_flip),
         **others,
     }
+
+
+def _chosen_engine(
+    engine: str, cluster: str | None, checkpoint: str | None, memory: str | None
+) -> str | Cluster:
+    """Return the engine that the options ask for."""
+    if cluster is None:
+        for option, given in (("--checkpoint", checkpoint), ("--worker-memory", memory)):
+            if given is not None:
+                raise click.UsageError(f"{option} is for a cluster; name one with --cluster.")
+        return engine
+    if engine != "auto":
+        raise click.UsageError("--engine cannot be combined with --cluster.")
+    return Cluster(None if cluster == "local" else cluster, checkpoint, memory)
 
 
 def _named_estimators(names: Iterable[str], k: K) -> list[Estimator]:

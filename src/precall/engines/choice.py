@@ -69,10 +69,10 @@ def is_cluster(engine: object) -> bool:
 def _cluster_engine(engine: Any) -> Engine:
     """Return the engine of a client, or of an address."""
     needed("distributed", f"engine={engine!r} needs", "'precall[cluster]'")
-    from precall.engines.cluster.engine import ClusterEngine
+    from precall.engines.cluster.engine import Cluster
 
     where = engine.partition(":")[2] or None if isinstance(engine, str) else engine
-    found: Engine = ClusterEngine(where)
+    found: Engine = Cluster(where)
     return found
 
 

@@ -9,9 +9,11 @@ import numpy as np
 
 from precall.curves.summaries import SUMMARIES
 from precall.data.feature_sets import FeatureSet, ReadFeatures
+from precall.engines import Engine, is_cluster
 from precall.errors import InputError
 from precall.evaluation.flow import evaluate_sets
 from precall.evaluation.settings import Settings
+from precall.evaluation.whole_sets import check_needs_no_whole_set, say_what_stays_here
 from precall.extraction.extract import extract_all
 from precall.neighbors.sweeps import open_sweeps
 from precall.results.comparison import Comparison
@@ -33,7 +35,7 @@ def compare(
     features: object = None,
     subsample: bool = False,
     seed: int = 0,
-    engine: str = "auto",
+    engine: str | Engine = "auto",
     labels_generated: object = None,
     **options: Any,
 ) -> Comparison:
@@ -71,17 +73,22 @@ def compare(
     call = python_call(compare, locals())
     if features is not None:
         real, models, options = _extracted(real, models, features, options)
-    read = _read(models)
-    read_real = ReadFeatures.of(real, "real")
+    stays = is_cluster(engine)
+    read = _read(models, stays_in_files=stays)
+    read_real = ReadFeatures.of(real, "real", stays_in_files=stays)
     threads, progress = options.pop("threads", None), options.pop("progress", False)
     labels = _by_model(labels_generated, read, subsample=subsample)
     settings = Settings.of(seed=seed, **{"intervals": True, **options})
     results = {}
     rows = [side.rows for side in (read_real, *read.values())]
+    check_needs_no_whole_set(settings, rows)
+    if stays:
+        say_what_stays_here(settings)
     with open_sweeps(engine, rows=rows, threads=threads, progress=progress) as sweeps:
         checked = {name: FeatureSet.checked(of, sweeps.session) for name, of in read.items()}
         sets = _of_equal_size(checked, subsample=subsample, seed=seed)
         reference = FeatureSet.checked(read_real, sweeps.session)
+        sweeps.session.begin(settings.about((reference, *checked.values())))
         sweeps.session.place(reference.rows)
         sweeps.remembers = True  # what concerns real samples alone is measured once
         for name, generated in sets.items():
@@ -104,10 +111,15 @@ def _extracted(
     return made["real"], {name: made[f"model {name!r}"] for name in models}, options
 
 
-def _read(models: Mapping[str, object]) -> dict[str, ReadFeatures | FeatureSet]:
+def _read(
+    models: Mapping[str, object], *, stays_in_files: bool
+) -> dict[str, ReadFeatures | FeatureSet]:
     if not isinstance(models, Mapping) or len(models) < 2:
         raise InputError("models must map at least two names to features of generated samples.")
-    return {str(name): ReadFeatures.of(of, f"model {name!r}") for name, of in models.items()}
+    return {
+        str(name): ReadFeatures.of(of, f"model {name!r}", stays_in_files=stays_in_files)
+        for name, of in models.items()
+    }
 
 
 def _of_equal_size(

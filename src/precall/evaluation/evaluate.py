@@ -6,11 +6,12 @@ from typing import Literal
 
 from precall.data.feature_sets import FeatureSet, ReadFeatures
 from precall.data.splits import Split
-from precall.engines import Engine
+from precall.engines import Engine, is_cluster
 from precall.errors import check_integer
 from precall.estimators import NEIGHBOR_ESTIMATORS, Estimator
 from precall.evaluation.flow import evaluate_sets
 from precall.evaluation.settings import Settings
+from precall.evaluation.whole_sets import check_needs_no_whole_set, say_what_stays_here
 from precall.extraction.extract import extract_all
 from precall.neighbors.sweeps import open_sweeps
 from precall.results.evaluation import Evaluation
@@ -76,7 +77,9 @@ def evaluate(
         Of all chance: the split, trained classifiers, the subsets of ``kernel_distance``.
     engine
         ``"cpu"``, ``"gpu"``, ``"gpu:1"`` for another device, or ``"auto"``: a GPU where one is
-        present and the work is worth it, or the samples are on it. All return the same numbers.
+        present and the work is worth it, or the samples are on it. A ``distributed.Client``,
+        ``"dask"``, ``"dask:tcp://scheduler:8786"`` or :class:`precall.Cluster`: workers of Dask,
+        which read files themselves. All return the same numbers.
     convention
         Whose definitions the scores follow: ``"precall"``, or a program to reproduce, such as
         ``"prdc"`` or ``"torch-fidelity"``.
@@ -140,10 +143,18 @@ def evaluate(
         made = extract_all(given, features, progress=progress)
         real, generated = made["real"], made["generated"]
         settings = replace(settings, ceiling=made.get("ceiling", ceiling))
-    read = ReadFeatures.of(real, "real"), ReadFeatures.of(generated, "generated")
+    stays = is_cluster(engine)
+    read = (
+        ReadFeatures.of(real, "real", stays_in_files=stays),
+        ReadFeatures.of(generated, "generated", stays_in_files=stays),
+    )
     rows = [side.rows for side in read]
+    check_needs_no_whole_set(settings, rows)
+    if stays:
+        say_what_stays_here(settings)
     with open_sweeps(engine, rows=rows, threads=threads, progress=progress) as sweeps:
         first, second = (FeatureSet.checked(side, sweeps.session) for side in read)
         sets = first, second
+        sweeps.session.begin(settings.about(sets))
         with sweeps.placed(*sets):
             return evaluate_sets(settings, sets, sweeps, call)

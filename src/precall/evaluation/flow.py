@@ -12,8 +12,9 @@ import numpy as np
 from precall.curves.best import BEST
 from precall.curves.judged import Judged, mean_curve
 from precall.data.caveats import caveats
-from precall.data.feature_sets import FeatureSet, check_same_features
+from precall.data.feature_sets import FeatureSet, ReadFeatures, check_same_features
 from precall.data.labels import Labels
+from precall.data.stored.arrays import StoredArray
 from precall.errors import InputError, PrecallWarning
 from precall.estimators import Estimator
 from precall.evaluation.ceilings import find_ceilings
@@ -48,7 +49,7 @@ def evaluate_sets(settings: Settings, sets: Sets, sweeps: Sweeps, call: str) -> 
     """Evaluate placed sets: all samples, then what stands beside, then class by class."""
     check_same_features(*sets)
     labels = Labels.of(*settings.labels, sets)
-    held_out = _held_out(settings, sets[0])
+    held_out = _held_out(settings, sets[0], sweeps)
     settings.check(sets)
     settings.check_chosen_k(sets)
     subsets = {label: labels.select(label, sets) for label in labels.classes()}
@@ -214,11 +215,13 @@ def _of_classes(found: Sequence[tuple[str, str]]) -> str:
     return f"{first} Likewise {named}{more}."
 
 
-def _held_out(settings: Settings, real: FeatureSet) -> FeatureSet | None:
+def _held_out(settings: Settings, real: FeatureSet, sweeps: Sweeps) -> FeatureSet | None:
     """Read the held-out samples of a ceiling, if there are any."""
     if isinstance(settings.ceiling, bool):
         return None
-    held_out = FeatureSet.of(settings.ceiling, "ceiling")
+    stays = isinstance(real.rows.array, StoredArray)
+    read = ReadFeatures.of(settings.ceiling, "ceiling", stays_in_files=stays)
+    held_out = FeatureSet.checked(read, sweeps.session)
     check_same_features(real, held_out)
     return held_out
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
+from precall.data.feature_sets import FeatureSet
 from precall.data.splits import CrossFit, NoSplit, RepeatedHoldOut, Split, as_split
 from precall.errors import InputError, check_integer
 from precall.estimators import (
@@ -15,6 +16,7 @@ from precall.estimators import (
 from precall.evaluation.evidence_pool import Sets, expected_work
 from precall.neighbors.statistics import CrossPlan, NeighborPlan
 from precall.neighbors.sweeps import Ask
+from precall.runtime.written_calls import one_line
 from precall.scores import (
     HEADLINE,
     Convention,
@@ -91,6 +93,19 @@ class Settings:
             modes=modes,
             labels=(labels_real, labels_generated),
         )
+
+    def about(self, sets: Sequence[FeatureSet]) -> dict[str, Any]:
+        """Write down what a result depends on, for those who go on with unfinished work."""
+        return {
+            "fingerprints": {side.role: side.fingerprint for side in sets},
+            "estimators": [one_line(estimator) for estimator in self.estimators],
+            "scores": [*self.headline, *(request.name for request in self.scores)],
+            "split": str(self.split),
+            "seed": self.seed,
+            "convention": self.convention.name,
+            "intervals": self.confidence if self.intervals else None,
+            "modes": self.modes,
+        }
 
     def named_estimators(self, sets: Sets) -> dict[str, Estimator]:
         """Name each curve's estimator, with every k settled."""

@@ -62,4 +62,6 @@ def _qualified(thing: object) -> str:
     is_ours = type(thing).__module__.startswith("precall.")
     if is_ours and isinstance(getattr(thing, "name", None), str) and hasattr(thing, "open"):
         return repr(thing.name)  # type: ignore[attr-defined]
+    if type(thing).__module__.startswith("distributed."):
+        return "client"
     return f"precall.{one_line(thing)}" if is_ours else one_line(thing)

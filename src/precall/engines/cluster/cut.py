@@ -1,13 +1,18 @@
 """How questions are cut into pieces: by the memory of a worker, and by the number of workers."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+
+from precall.engines.cluster.parts import Part
 
 _BESIDE = 12  # bytes a value: integers, packed references, float64 where integers do not resolve
 _FOR_SETS = 0.7  # of the memory, where sets are held whole
 _FOR_PARTS = 0.8  # of the memory, where they are not
 _A_NEIGHBOR = 64  # bytes of a query for each neighbour that is looked for
 _ORDERS_PER_WORKER = 8
+_MEETINGS_PER_WORKER = 4
 _FEWEST_QUERIES = {True: 128, False: 1024}  # of a piece, where sets are whole and where not
 _MOST_REFERENCES = 250_000  # that a piece tells what they met
 
@@ -24,15 +29,32 @@ class Cut:
         return n_values * (itemsize + _BESIDE) <= _FOR_SETS * self.memory
 
     def queries(
-        self, n: int, n_features: int, itemsize: int, *, depth: int = 0, is_whole: bool
+        self,
+        n: int,
+        n_features: int,
+        itemsize: int,
+        *,
+        depth: int = 0,
+        is_whole: bool,
+        share: int = 1,
     ) -> list[tuple[int, int]]:
-        """Cut queries, of which each keeps ``depth`` neighbours."""
+        """Cut queries, of which each keeps ``depth`` neighbours, for one of ``share`` questions."""
         most = self.rows_of_part(n_features, itemsize, depth)
         if is_whole:
             room = int((1 - _FOR_SETS) * self.memory)
             most = max(1, room // (16 * n_features + _A_NEIGHBOR * (depth + 1)))
-        wanted = min(_ORDERS_PER_WORKER * self.n_workers, -(-n // _FEWEST_QUERIES[is_whole]))
+        wanted = -(-_ORDERS_PER_WORKER * self.n_workers // share)
+        wanted = min(wanted, -(-n // _FEWEST_QUERIES[is_whole]))
         return runs(n, max(wanted, -(-n // most)))
+
+    def both_sides(self) -> tuple[int, int]:
+        """Into how many pieces to cut either side where both sides look for their best.
+
+        Rows begin to look anew in every piece: the fewer and the squarer, the better.
+        """
+        wanted = _MEETINGS_PER_WORKER * self.n_workers
+        n_queries = math.isqrt(wanted)
+        return n_queries, -(-wanted // n_queries)
 
     def references(
         self, n: int, n_features: int, itemsize: int, *, depth: int = 0, is_whole: bool
@@ -60,11 +82,11 @@ def runs(n: int, n_parts: int) -> list[tuple[int, int]]:
     return list(pairwise(ends))
 
 
-def spans(parts: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+def spans(parts: Sequence[Part]) -> list[list[Part]]:
     """Put parts of references together, as far as one answer may tell of them."""
-    found: list[list[tuple[int, int]]] = []
-    for start, stop in parts:
-        if not found or stop - found[-1][0][0] > _MOST_REFERENCES:
+    found: list[list[Part]] = []
+    for part in parts:
+        if not found or sum(map(len, found[-1])) + len(part) > _MOST_REFERENCES:
             found.append([])
-        found[-1].append((start, stop))
+        found[-1].append(part)
     return found

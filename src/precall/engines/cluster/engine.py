@@ -6,20 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from precall.engines.cluster.checkpoint import Checkpoint
-from precall.engines.cluster.connecting import connect
 from precall.engines.cluster.cut import Cut
-from precall.engines.cluster.introductions import Crew
-from precall.engines.cluster.session import ClusterSession
-from precall.engines.protocol import Advance
+from precall.engines.protocol import Advance, Session
 from precall.errors import InputError
+from precall.runtime.refusals import needed
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClusterEngine:
-    """Exact answers from any number of machines.
+class Cluster:
+    """An engine: exact answers from any number of machines, by workers of Dask.
 
     Parameters
     ----------
@@ -32,6 +30,11 @@ class ClusterEngine:
     memory
         What a worker may use in all, in bytes or as text such as ``"2 GB"``; by default 60 % of
         its own limit.
+
+    Examples
+    --------
+    >>> Cluster("tcp://scheduler:8786", memory="2 GB").name
+    'dask'
     """
 
     where: Any = None
@@ -41,8 +44,13 @@ class ClusterEngine:
     name = "dask"
     leaves_rows_in_files = True
 
-    def open(self, threads: int, advance: Advance) -> ClusterSession:
+    def open(self, threads: int, advance: Advance) -> Session:
         """Connect, meet the workers, and return a session that holds no rows yet."""
+        needed("distributed", "a cluster needs", "'precall[cluster]'")
+        from precall.engines.cluster.connecting import connect
+        from precall.engines.cluster.introductions import Crew
+        from precall.engines.cluster.session import ClusterSession
+
         memory = None if self.memory is None else as_bytes(self.memory)
         kept = None if self.checkpoint is None else Checkpoint(os.path.abspath(self.checkpoint))
         client, end = connect(self.where, threads)

@@ -248,31 +248,37 @@ class LineOrder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnKthOrder:
-    """How far the rows of a group are from their k-th nearest, given what its lines have found."""
+    """How far rows are from their k-th nearest, given what was found on the lines of their groups.
 
-    group: Part
-    lists: tuple[str, ...]  # names of what was found on the lines through it
+    Lines go by the name of what was found on them, and by the place of the group on the line.
+    """
+
+    groups: tuple[Part, ...]
+    lists: tuple[tuple[tuple[str, int], ...], ...]  # of each group
     ks: tuple[int, ...]
 
     def parts(self) -> list[Part]:
         """Whose rows it needs."""
-        return [self.group]
+        return list(self.groups)
 
     def needs(self) -> list[str]:
-        """The lists of all lines."""
-        return list(self.lists)
+        """What was found on all lines."""
+        return list(dict.fromkeys(name for of in self.lists for name, _ in of))
 
     def shapes(self) -> Shapes:
         """Return squared distances by row and k."""
-        return [("float64", (len(self.group), 1, len(self.ks)))]
+        return [("float64", (sum(map(len, self.groups)), 1, len(self.ks)))]
 
     def answer(self, bench: Bench) -> Arrays:
-        """Compare the rows of the group once more, and merge."""
-        held = bench.hold(self.group)
-        (rows,) = held.rows
-        ((own,),) = held.session.nearest([Neighbors(rows, (rows,), [max(self.ks)])])
-        found = merged(own, [Nearest(bench.things[name]) for name in self.lists])
-        return (found.kth(self.ks)[:, None, :],)
+        """Compare the rows of each group once more, and merge."""
+        found = []
+        for group, lists in zip(self.groups, self.lists, strict=True):
+            held = bench.hold(group)
+            (rows,) = held.rows
+            ((own,),) = held.session.nearest([Neighbors(rows, (rows,), [max(self.ks)])])
+            on_lines = [Nearest(bench.things[name][place]) for name, place in lists]
+            found.append(merged(own, on_lines).kth(self.ks))
+        return (np.concatenate(found)[:, None, :],)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,6 +7,7 @@ which meet on every line through it: 1 + 1/q of the work that there is, where th
 pair of a set for both of its rows. These repetitions are taken out again before lists are merged.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -15,7 +16,7 @@ from precall.engines.answers import Floats, Nearest
 
 _PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89)
 _USUAL = 11  # beyond it repetitions cost less than so many small pieces
-_FEWEST_ROWS = 768  # of a line
+_FEWEST_PRODUCTS = 10**10  # of a line: below it the way takes longer than the work
 _DEEPEST = 64  # lists that are sent from worker to worker
 _PER_NEIGHBOR = 8192  # products that take as long as keeping a neighbour
 _TEST = 32  # features that take as long as the test of a pair
@@ -23,9 +24,11 @@ _TEST = 32  # features that take as long as the test of a pair
 
 def order_of_plane(n_rows: int, n_features: int, depth: int, most_rows: int) -> int | None:
     """Return q such that lines fit into ``most_rows``; None where no plane pays."""
-    fewest = max(_FEWEST_ROWS, _PER_NEIGHBOR * depth // (n_features + _TEST))
     if depth > _DEEPEST:
         return None
+    fewest = max(
+        _PER_NEIGHBOR * depth / (n_features + _TEST), math.sqrt(2 * _FEWEST_PRODUCTS / n_features)
+    )
     fitting = [q for q in _PRIMES if n_rows / q >= fewest and -(-n_rows // q) < most_rows]
     usual = [q for q in fitting if q <= _USUAL]
     return usual[-1] if usual else fitting[0] if fitting else None
@@ -38,6 +41,12 @@ def lines(q: int) -> Iterator[list[int]]:
     for slope in range(q):
         for offset in range(q):
             yield [q * x + (slope * x + offset) % q for x in range(q)]
+
+
+def columns(q: int, n_columns: int) -> list[list[int]]:
+    """Cut the points into runs of at most ``n_columns`` that follow each other."""
+    size = max(1, min(n_columns, q))
+    return [list(range(start, min(start + size, q * q))) for start in range(0, q * q, size)]
 
 
 def merged(own: Nearest, others: Sequence[Nearest]) -> Nearest:

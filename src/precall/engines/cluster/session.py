@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ from precall.engines.cluster.orders import (
 )
 from precall.engines.cluster.parts import Part
 from precall.engines.cluster.placed_sets import PlacedSets
-from precall.engines.cluster.planes import lines, order_of_plane
+from precall.engines.cluster.planes import columns, lines, order_of_plane
 from precall.engines.cluster.workbench import clear_benches
 from precall.engines.cpu.engine import CpuEngine
 from precall.engines.protocol import Advance, Balls, Limits, Meeting, Neighbors, Session
@@ -134,23 +133,22 @@ class ClusterSession(Session):
 
     def kth(self, questions: Sequence[Neighbors]) -> list[Floats]:
         """See :meth:`Session.kth`."""
-        own = (self._own_kth(question) for question in questions)
+        self.place(*[rows for q in questions for rows in (q.queries, *q.references)])
+        own = [self._own_kth(question) for question in questions]
+        others = [q for q, found in zip(questions, own, strict=True) if found is None]
+        asked = [self._kth_orders(question, len(others)) for question in others]
+        pairs = [sum(map(len, question.references)) for question in others]
+        answers = iter(self._ask(asked, pairs))
         return [
-            self._kth(question) if found is None else found
-            for question, found in zip(questions, own, strict=True)
+            np.concatenate([squared for (squared,) in next(answers)]) if found is None else found
+            for found in own
         ]
 
-    def _kth(self, question: Neighbors) -> Floats:
+    def _kth_orders(self, question: Neighbors, share: int) -> list[KthOrder]:
         depth, ks = max(question.ks), tuple(int(k) for k in question.ks)
-        classes = [self._parts(rows, depth=depth) for rows in question.references]
-        orders = [
-            KthOrder(queries, tuple(map(tuple, classes)), ks)
-            for queries in self._queries(question.queries, depth=depth)
-        ]
-        needed = question.queries, *question.references
-        pairs = sum(map(len, question.references))
-        found = self._ask(orders, needed, [len(order.queries) * pairs for order in orders])
-        return np.concatenate([squared for (squared,) in found])
+        classes = tuple(tuple(self._parts(rows, depth)) for rows in question.references)
+        parts = self._queries(question.queries, depth, share)
+        return [KthOrder(queries, classes, ks) for queries in parts]
 
     def _own_kth(self, question: Neighbors) -> Floats | None:
         """Let rows meet once that are compared among themselves; None where that is no use."""
@@ -163,108 +161,135 @@ class ClusterSession(Session):
         if q is None:
             return None
         groups = [self.sets.part(rows, run) for run in runs(len(rows), q * q)]
-        found = self._on_plane(rows, groups, q, ks)
+        found = self._on_plane(groups, q, ks, len(rows))
         return np.concatenate([squared for (squared,) in found])
 
     def _on_plane(
-        self, rows: Rows, groups: Sequence[Part], q: int, ks: tuple[int, ...]
+        self, groups: Sequence[Part], q: int, ks: tuple[int, ...], n: int
     ) -> list[tuple[Floats]]:
-        on_lines = [LineOrder(tuple(groups[g] for g in line), max(ks)) for line in lines(q)]
-        terms, names = self._terms(), {part: self.sets.names([part]) for part in groups}
-        lists: list[dict[str, Future]] = [{} for _ in groups]
-
-        def start_lines() -> None:
-            for order, line in zip(on_lines, lines(q), strict=True):
-                needed = list(dict.fromkeys(name for g in line for name in names[groups[g]]))
-                future, digest = self.gathering.submit(order, needed, terms), digest_of_order(order)
-                for place, g in enumerate(line):
-                    of_group = self.client.submit(itemgetter(place), future, pure=False)
-                    lists[g][f"{digest}/{place}"] = of_group
+        """Have all lines carried out, and what was found on them merged for a few groups each."""
+        terms, numbers = self._terms(), list(lines(q))
+        orders = [LineOrder(tuple(groups[g] for g in line), max(ks)) for line in numbers]
+        names = [digest_of_order(order) for order in orders]
+        needed = [self.sets.names(order.parts()) for order in orders]
+        lists: list[list[tuple[str, int]]] = [[] for _ in groups]
+        for name, line in zip(names, numbers, strict=True):
+            for place, g in enumerate(line):
+                lists[g].append((name, place))
+        n_columns = int(self.cut.memory / (8 * 8 * max(ks) * (n / q) * (q + 1)))
+        merges = [
+            OwnKthOrder(tuple(groups[g] for g in some), tuple(tuple(lists[g]) for g in some), ks)
+            for some in columns(q, n_columns)
+        ]
+        on_lines: dict[str, Future] = {}
 
         def submit(i: int) -> Future:
-            if any(future.status in ("cancelled", "lost") for future in lists[i].values()):
-                start_lines()
-            order = OwnKthOrder(groups[i], tuple(lists[i]), ks)
-            return self.gathering.submit(order, names[groups[i]], terms, lists[i])
+            if any(future.status in ("cancelled", "lost") for future in on_lines.values()):
+                on_lines.clear()
+            if not on_lines:
+                for name, order, of in zip(names, orders, needed, strict=True):
+                    on_lines[name] = self.gathering.submit(order, of, terms)
+            made = {name: on_lines[name] for name in merges[i].needs()}
+            return self.gathering.submit(merges[i], self.sets.names(merges[i].parts()), terms, made)
 
-        start_lines()
-        shares = [len(rows) * (stop - start) for start, stop in runs(len(rows), q * q)]
-        return self._take(len(groups), submit, shares)
+        shares = [n * sum(map(len, merge.groups)) for merge in merges]
+        return self._take(len(merges), submit, shares)
 
     def count(self, questions: Sequence[Balls]) -> list[Counts]:
         """See :meth:`Session.count`."""
-        return [self._count(question) for question in questions]
-
-    def _count(self, balls: Balls) -> Counts:
-        around = self.sets.send(np.ascontiguousarray(balls.around_references))
-        references = tuple(self._parts(balls.references))
-        n_balls = len(balls.around_references)
-        orders = [
-            CountOrder(part, references, _columns(part, balls.around_queries), around, n_balls)
-            for part in self._queries(balls.queries)
+        self.place(*[rows for balls in questions for rows in (balls.queries, balls.references)])
+        around = [self.sets.send(np.ascontiguousarray(q.around_references)) for q in questions]
+        asked = [
+            [
+                CountOrder(
+                    part,
+                    tuple(self._parts(balls.references)),
+                    _columns(part, balls.around_queries),
+                    name,
+                    len(balls.around_references),
+                )
+                for part in self._queries(balls.queries, share=len(questions))
+            ]
+            for balls, name in zip(questions, around, strict=True)
         ]
-        pairs = [len(order.queries) * len(balls.references) for order in orders]
-        found = self._ask(orders, (balls.queries, balls.references), pairs)
-        self.gathering.forget([around])
-        return np.concatenate([counts for (counts,) in found])
+        answers = self._ask(asked, [len(balls.references) for balls in questions])
+        self.gathering.forget(around)
+        return [np.concatenate([counts for (counts,) in of]) for of in answers]
 
     def relate(self, questions: Sequence[Meeting]) -> list[Relation]:
         """See :meth:`Session.relate`."""
         return [self._relate(question) for question in questions]
 
     def _relate(self, meeting: Meeting) -> Relation:
-        balls, offset = meeting.balls, float(meeting.offset)
+        balls = meeting.balls
+        self.place(*[balls.queries, balls.references])
         around = self.sets.send(np.ascontiguousarray(balls.around_references))
-        parts = {part.runs[0]: part for part in self._parts(balls.references)}
-        n_balls, n_ratios = len(balls.around_references), meeting.n_ratios
-        orders = [
-            RelateOrder(
-                part,
-                tuple(parts[run] for run in span),
-                _columns(part, balls.around_queries),
-                around,
-                n_balls,
-                meeting.nearest,
-                None if meeting.weights is None else _columns(part, meeting.weights),
-                offset,
-            )
-            for part in self._queries(balls.queries)
-            for span in spans(list(parts))
-        ]
+        orders = self._relate_orders(meeting, around)
         own, others = len(balls.around_queries), len(balls.around_references)
         of_queries = _Growing(Met.nobody(len(balls.queries), own, others, 0))
-        of_references = _Growing(Met.nobody(len(balls.references), others, own, n_ratios))
+        of_references = _Growing(Met.nobody(len(balls.references), others, own, meeting.n_ratios))
 
         def done(i: int, answer: tuple[NDArray[Any], ...]) -> None:
             of_queries.add(orders[i].queries, Met(*answer[:_MET]))
             of_references.add(_together(orders[i].references), Met(*answer[_MET:]))
 
+        named, terms = self._named(orders), self._terms()
         pairs = [len(o.queries) * sum(map(len, o.references)) for o in orders]
-        self._ask(orders, (balls.queries, balls.references), pairs, done)
+        self._take(len(orders), lambda i: self.gathering.submit(*named[i], terms), pairs, done)
         self.gathering.forget([around])
         return Relation(of_queries.met, of_references.met)
 
+    def _relate_orders(self, meeting: Meeting, around: str) -> list[RelateOrder]:
+        balls, weights = meeting.balls, meeting.weights
+        queries, references = self._queries(balls.queries), self._parts(balls.references)
+        if self.sets.are_whole(self.cut):
+            pieces = zip((balls.queries, balls.references), self.cut.both_sides(), strict=True)
+            queries, references = (
+                [self.sets.part(rows, run) for run in runs(len(rows), n)] for rows, n in pieces
+            )
+        together = [[part] for part in references] if len(queries) < 3 else spans(references)
+        return [
+            RelateOrder(
+                part,
+                tuple(span),
+                _columns(part, balls.around_queries),
+                around,
+                len(balls.around_references),
+                meeting.nearest,
+                None if weights is None else _columns(part, weights),
+                float(meeting.offset),
+            )
+            for part in queries
+            for span in together
+        ]
+
     def log_sums(self, questions: Sequence[Limits], floor: float) -> list[Floats]:
         """See :meth:`Session.log_sums`."""
-        return [self._log_sums(question, floor) for question in questions]
-
-    def _log_sums(self, question: Limits, floor: float) -> Floats:
-        limits, references = np.asarray(question.limits, float), self._parts(question.references)
-        orders = [
-            LogSumsOrder(part, tuple(references), limits, float(floor))
-            for part in self._queries(question.queries)
+        self.place(*[rows for of in questions for rows in (of.queries, of.references)])
+        asked = [
+            [
+                LogSumsOrder(
+                    part,
+                    tuple(self._parts(of.references)),
+                    np.asarray(of.limits, np.float64),
+                    float(floor),
+                )
+                for part in self._queries(of.queries, share=len(questions))
+            ]
+            for of in questions
         ]
-        pairs = [len(order.queries) * len(question.references) for order in orders]
-        found = self._ask(orders, (question.queries, question.references), pairs)
-        return np.concatenate([sums for (sums,) in found], axis=1)
+        answers = self._ask(asked, [len(of.references) for of in questions])
+        return [np.concatenate([sums for (sums,) in of], axis=1) for of in answers]
 
     def total(self, rows: Rows) -> Floats:
         """See :meth:`Session.total`."""
+        self.place(rows)
         orders = [TotalOrder(part) for part in self._queries(rows)]
         return self._added(orders, rows, [])
 
     def scatter(self, rows: Rows, center: Floats) -> Floats:
         """See :meth:`Session.scatter`."""
+        self.place(rows)
         name = self.sets.send(np.asarray(center))
         orders = [ScatterOrder(part, name) for part in self._queries(rows)]
         found = self._added(orders, rows, [name])
@@ -292,9 +317,9 @@ class ClusterSession(Session):
     def _size(self, rows: Rows) -> tuple[int, int, int]:
         return len(rows), rows.n_features, rows.array.dtype.itemsize
 
-    def _queries(self, rows: Rows, depth: int = 0) -> list[Part]:
+    def _queries(self, rows: Rows, depth: int = 0, share: int = 1) -> list[Part]:
         is_whole = self.sets.are_whole(self.cut)
-        pieces = self.cut.queries(*self._size(rows), depth=depth, is_whole=is_whole)
+        pieces = self.cut.queries(*self._size(rows), depth=depth, is_whole=is_whole, share=share)
         return [self.sets.part(rows, run) for run in pieces]
 
     def _parts(self, rows: Rows, depth: int = 0) -> list[Part]:
@@ -306,30 +331,26 @@ class ClusterSession(Session):
         checkpoint = self.checkpoint if kept else None
         return Terms(self._name, self.sets.are_whole(self.cut), self.sets.placed, checkpoint)
 
-    def _ask(
-        self,
-        orders: Sequence[Any],
-        needed: Sequence[Rows],
-        pairs: Sequence[int],
-        done: Callable[[int, Any], None] | None = None,
-    ) -> list[Any]:
-        """Have orders about placed rows carried out."""
-        for rows in needed:
-            self.place(rows)
-        named = [(order, [*self.sets.names(order.parts()), *order.needs()]) for order in orders]
-        return self._carry_out(named, pairs, done)
+    def _named(self, orders: Sequence[Any]) -> list[tuple[Any, list[str]]]:
+        """Say what each order needs."""
+        return [(order, [*self.sets.names(order.parts()), *order.needs()]) for order in orders]
 
-    def _carry_out(
-        self,
-        orders: Sequence[tuple[Any, list[str]]],
-        pairs: Sequence[int] | None = None,
-        done: Callable[[int, Any], None] | None = None,
-        terms: Terms | None = None,
-    ) -> list[Any]:
-        settled = terms or self._terms()
-        return self._take(
-            len(orders), lambda i: self.gathering.submit(*orders[i], settled), pairs, done
-        )
+    def _ask(self, asked: Sequence[Sequence[Any]], references: Sequence[int]) -> list[list[Any]]:
+        """Have the orders of several questions carried out at once; return answers by question.
+
+        Parameters
+        ----------
+        references
+            Number of rows that the queries of each question meet.
+        """
+        orders = [order for of in asked for order in of]
+        pairs = [
+            len(order.queries) * n for of, n in zip(asked, references, strict=True) for order in of
+        ]
+        named, terms = self._named(orders), self._terms()
+        found = self._take(len(orders), lambda i: self.gathering.submit(*named[i], terms), pairs)
+        answers = iter(found)
+        return [[next(answers) for _ in of] for of in asked]
 
     def _take(
         self,
