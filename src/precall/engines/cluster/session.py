@@ -113,6 +113,7 @@ class ClusterSession(Session):
         size = max(1, _CHECKED_AT_A_TIME // (rows.n_features * rows.array.dtype.itemsize))
         pieces = runs(len(rows), max(-(-len(rows) // size), 2 * self.cut.n_workers))
         orders = [CheckOrder(Part(name, None, (run,)), check.role) for run in pieces]
+        terms = self._terms(kept=False)
         found = self._take(len(orders), lambda i: self.gathering.submit(orders[i], [name], terms))
         for of_part, _ in found:
             check.merge(of_part)
