@@ -90,13 +90,17 @@ class Gathering:
             pure=False,
         )
 
-    def take(self, n: int, submit: Callable[[int], Future], done: Done) -> None:
+    def take(
+        self, n: int, submit: Callable[[int], Future], done: Done, *, n_left_there: int = 0
+    ) -> None:
         """Submit n orders, and take their answers as they come.
 
         Parameters
         ----------
         submit
             Of an order by its number; once more, if what it depends on was lost.
+        n_left_there
+            The answers to so many of the first stay with the workers, for other orders.
         """
         ended: SimpleQueue[tuple[int, Future]] = SimpleQueue()
         running: dict[int, Future] = {}
@@ -117,7 +121,7 @@ class Gathering:
                 if i not in running or running[i] is not future:
                     continue
                 if future.status == "finished":
-                    answer = future.result()
+                    answer = None if i < n_left_there else future.result()
                     del running[i]
                     done(i, answer)
                 elif future.status == "error":

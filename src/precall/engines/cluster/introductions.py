@@ -81,15 +81,17 @@ class Crew:
 
 
 def _introduced(client: Client) -> dict[str, dict[str, Any]]:
-    try:
-        found: dict[str, dict[str, Any]] = client.run(introduce)
-    except ImportError as error:
-        raise ClusterError(
-            f"a worker cannot import precall ({error}). Install precall {__version__} with the "
-            "extra cluster wherever workers run."
-        ) from error
+    """Ask everybody; those who leave meanwhile are not waited for."""
+    answers = client.run(introduce, on_error="return")
+    for error in answers.values():
+        if isinstance(error, ImportError):
+            raise ClusterError(
+                f"a worker cannot import precall ({error}). Install precall {__version__} with the "
+                "extra cluster wherever workers run."
+            ) from error
+    found = {address: told for address, told in answers.items() if isinstance(told, dict)}
     if not found:
-        raise ClusterError("all workers left before the work began.")
+        raise ClusterError("all workers left before the work began; run the same again.")
     return found
 
 

@@ -183,16 +183,17 @@ class ClusterSession(Session):
         on_lines: dict[str, Future] = {}
 
         def submit(i: int) -> Future:
-            if any(future.status in ("cancelled", "lost") for future in on_lines.values()):
-                on_lines.clear()
-            if not on_lines:
-                for name, order, of in zip(names, orders, needed, strict=True):
-                    on_lines[name] = self.gathering.submit(order, of, terms)
-            made = {name: on_lines[name] for name in merges[i].needs()}
-            return self.gathering.submit(merges[i], self.sets.names(merges[i].parts()), terms, made)
+            if i < len(orders):
+                on_lines[names[i]] = self.gathering.submit(orders[i], needed[i], terms)
+                return on_lines[names[i]]
+            order = merges[i - len(orders)]
+            made = {name: on_lines[name] for name in order.needs()}
+            return self.gathering.submit(order, self.sets.names(order.parts()), terms, made)
 
-        shares = [n * sum(map(len, merge.groups)) for merge in merges]
-        return self._take(len(merges), submit, shares)
+        shares = [n * (stop - start) for start, stop in runs(n, len(orders))]
+        pairs = [*shares, *(0 for _ in merges)]
+        found = self._take(len(pairs), submit, pairs, n_left_there=len(orders))
+        return found[len(orders) :]
 
     def count(self, questions: Sequence[Balls]) -> list[Counts]:
         """See :meth:`Session.count`."""
@@ -357,6 +358,7 @@ class ClusterSession(Session):
         submit: Callable[[int], Future],
         pairs: Sequence[int] | None = None,
         done: Callable[[int, Any], None] | None = None,
+        n_left_there: int = 0,
     ) -> list[Any]:
         """Return answers in order, unless somebody takes them as they come."""
         found: dict[int, Any] = {}
@@ -366,7 +368,7 @@ class ClusterSession(Session):
             take(i, answer)
             self.advance(pairs[i] if pairs else 0)
 
-        self.gathering.take(n, submit, finish)
+        self.gathering.take(n, submit, finish, n_left_there=n_left_there)
         return [found[i] for i in range(n)] if done is None else []
 
 

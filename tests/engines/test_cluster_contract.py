@@ -1,0 +1,121 @@
+"""The cluster engine keeps the contract: any cut, any number of workers, any kernels."""
+
+import sys
+
+import cloudpickle
+import numpy as np
+import pytest
+
+from cluster_cases import Cutting, start
+from engine_cases import NASTY, assert_same, fold_of, measure, own_balls, plan_for
+from precall.data.feature_sets import Rows
+from precall.data.splits import HoldOut
+from precall.engines.cluster.engine import Cluster
+from precall.engines.cpu.engine import CpuEngine
+from precall.engines.protocol import Neighbors
+from precall.neighbors.statistics import CrossPlan, NeighborPlan
+from precall.neighbors.sweeps import Ask
+
+pytestmark = pytest.mark.filterwarnings("default")  # Dask's own
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+@pytest.fixture(scope="module", params=[1, 2, 3])
+def client(request):
+    client, cluster = start(request.param)
+    with cluster, client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def two():
+    client, cluster = start(2)
+    with cluster, client:
+        yield client
+
+
+@pytest.mark.parametrize("kind", ["normal", "duplicates", "outlier"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_any_cut_on_any_number_of_workers(client, kind, seed):
+    rng = np.random.default_rng(seed)
+    split = HoldOut() if seed else None
+    fold = fold_of(NASTY[kind](rng, (400, 20)), NASTY[kind](rng, (500, 20)) * 1.001, split)
+    plan = plan_for(fold, {1, 5, 30})
+    expected = measure(CpuEngine(), fold, plan)
+    memory = 10 ** rng.uniform(4.7, 5.5)  # a few dozen to a few hundred rows
+    for engine in (Cluster(client), Cutting(client, int(memory), int(rng.integers(1, 4)))):
+        assert_same(measure(engine, fold, plan), expected)
+
+
+@pytest.mark.parametrize("kind", sorted(NASTY))
+@pytest.mark.slow
+def test_every_kind(two, kind):
+    rng = np.random.default_rng(7)
+    fold = fold_of(NASTY[kind](rng, (500, 20)), NASTY[kind](rng, (600, 20)) * 1.001)
+    plan = plan_for(fold, {1, 5})
+    expected = measure(CpuEngine(), fold, plan)
+    for engine in (Cluster(two), Cutting(two, 250_000)):
+        assert_same(measure(engine, fold, plan), expected)
+
+
+def test_rows_among_themselves_on_a_plane(two, monkeypatch):
+    """Each pair of groups meets on one line; repetitions are taken out, ties included."""
+    monkeypatch.setattr("precall.engines.cluster.planes._FEWEST_PRODUCTS", 10**5)
+    monkeypatch.setattr("precall.engines.cluster.planes._PER_NEIGHBOR", 1)
+    for seed, kind in enumerate(("normal", "integer grid", "duplicates", "one point")):
+        rng = np.random.default_rng(seed)
+        fold = fold_of(NASTY[kind](rng, (700, 6)), NASTY[kind](rng, (500, 6)))
+        plan = NeighborPlan(cross=CrossPlan(balls=own_balls({1, 4, 20})))
+        expected = measure(CpuEngine(), fold, plan)
+        for engine in (Cluster(two), Cutting(two, 200_000)):
+            assert_same(measure(engine, fold, plan), expected)
+
+
+def test_selections_in_any_order(two):
+    """The nearest of all, of rows that do not stand in their order, and twice."""
+    rng = np.random.default_rng(0)
+    array = rng.integers(0, 4, (300, 3)).astype(float)
+    rows = Rows(array, rng.integers(0, 300, 200)), Rows(array, rng.permutation(300)[:90])
+    found = []
+    for engine in (CpuEngine(), Cutting(two, 20_000)):
+        with engine.open(1, lambda n_pairs: None) as session:
+            session.place(*rows)
+            found.append(session.nearest([Neighbors(rows[0], rows, [25])])[0])
+    for mine, theirs in zip(*found, strict=True):
+        np.testing.assert_array_equal(mine.squared, theirs.squared)
+
+
+def test_sums_over_rows(two):
+    rng = np.random.default_rng(0)
+    rows = Rows(rng.normal(size=(500, 7)))
+    with CpuEngine().open(1, print) as cpu, Cutting(two, 40_000).open(1, lambda n: None) as ours:
+        center = cpu.total(rows) / 500
+        np.testing.assert_allclose(ours.total(rows), cpu.total(rows), 1e-12)
+        np.testing.assert_allclose(ours.scatter(rows, center), cpu.scatter(rows, center), 1e-12)
+
+
+def test_progress_counts_every_pair(two):
+    rng = np.random.default_rng(1)
+    fold = fold_of(rng.normal(size=(300, 5)), rng.normal(size=(200, 5)))
+    plan, advances = plan_for(fold, {3}), []
+    measure(Cutting(two, 50_000), fold, plan, advance=advances.append)
+    assert sum(advances) == Ask(fold, plan).n_pairs
+
+
+def use_kernel(name):
+    from precall.engines.cluster import workbench
+
+    workbench.best_engine = lambda: CpuEngine(name)
+
+
+def test_workers_of_different_kernels():
+    client, cluster = start(2)
+    with cluster, client:
+        worker = sorted(client.scheduler_info(n_workers=-1)["workers"])[0]
+        client.run(use_kernel, "portable", workers=[worker])
+        rng = np.random.default_rng(3)
+        fold = fold_of(rng.normal(size=(600, 20)), rng.normal(size=(500, 20)))
+        plan = plan_for(fold, {1, 5})
+        expected = measure(CpuEngine(), fold, plan)
+        for engine in (Cluster(client), Cutting(client, 250_000)):
+            assert_same(measure(engine, fold, plan), expected)
