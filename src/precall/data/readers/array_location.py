@@ -18,12 +18,13 @@ from precall.runtime.refusals import needed, refusing
 _STANDARD_INPUT = "-"
 _USUAL_KEYS = ("feats", "features", "reps", "arr_0")
 _MOST_LISTED = 20
-_FOLDED = re.compile(r"^([a-z][a-z0-9+.-]+):/+(?=[^/])", re.IGNORECASE)
+_FOLDED = re.compile(r"^([a-z][a-z0-9+.-]+):/(?=[^/])", re.IGNORECASE)
 
 
 def unfolded(name: str) -> str:
     """Return a URL as such, though pathlib may have folded its slashes."""
-    return _FOLDED.sub(r"\1://", name)
+    slashes = "///" if name.startswith("file:") else "//"  # the former have no host
+    return _FOLDED.sub(rf"\1:{slashes}", name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,11 +167,11 @@ class Gathering:
 
     def _listen(self, event: tuple[float, Mapping[str, str]]) -> None:
         """Take down what workers report."""
-        for kind, text in event[1].items():
-            if kind == "failed":
-                logger.warning("a piece failed and is tried again: %s", text)
-            else:
-                (self.computed if kind == "computed" else self.found).append(text)
+        told = event[1]
+        if "failed" in told:
+            logger.warning("a piece failed and is tried again: %s", told["failed"])
+        for kind, digests in (("computed", self.computed), ("found", self.found)):
+            digests += [told[kind]] if kind in told else []
 
     def close(self) -> None:
         """Let go of everything that was sent."""
