@@ -402,7 +402,7 @@ def test_frechet(run, files):
         (["--seed", "-4"], "Invalid value for '--seed': -4 is not in the range x>=0."),
         (
             ["--engine", "warp"],
-            "engine='warp' is unknown; choose from 'auto', 'cpu', 'gpu', 'reference'.",
+            "engine='warp' is unknown; choose from 'auto', 'cpu', 'gpu', 'dask', 'reference'.",
         ),
         (["--zzzzz"], "No such option '--zzzzz'."),
     ],

@@ -30,7 +30,7 @@ def test_a_named_engine_is_that_engine():
 
 
 def test_an_unknown_engine_is_refused():
-    message = "engine='warp' is unknown; choose from 'auto', 'cpu', 'gpu', 'reference'."
+    message = "engine='warp' is unknown; choose from 'auto', 'cpu', 'gpu', 'dask', 'reference'."
     with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
         choose_engine("warp")
 

@@ -153,11 +153,11 @@ def test_ctrl_c_leaves_the_cluster_usable(client, saved, expected):
 
 def test_too_little_memory_is_refused(client):
     message = (
-        "workers may use 280 MB each, of which libraries take 250; at least 300 MB are needed. "
+        "workers may use 310 MB each, of which libraries take 280; at least 330 MB are needed. "
         "Start workers with more memory, or raise the limit."
     )
     with pytest.raises(precall.InputError, match=f"^{re.escape(message)}$"):
-        Cluster(client, memory="280 MB").open(1, print)
+        Cluster(client, memory="310 MB").open(1, print)
 
 
 def test_sizes_are_read():

@@ -46,18 +46,6 @@ def choose_engine(engine: str | Engine, rows: Sequence[Rows] = ()) -> Engine:
     return found
 
 
-def best_engine() -> Engine:
-    """Return the engine of this machine's GPU if it has one that serves, or else the CPU's."""
-    from precall.engines.gpu.device import find_device, may_have_gpu
-
-    if may_have_gpu():
-        try:
-            return _on(str(find_device("gpu")))
-        except (InputError, ImportError):
-            pass
-    return choose_engine("cpu")
-
-
 def is_cluster(engine: object) -> bool:
     """Whether an engine's rows may stay in files, which others read than this process."""
     if isinstance(engine, str):

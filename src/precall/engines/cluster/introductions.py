@@ -17,7 +17,7 @@ logger = logging.getLogger("precall.cluster")
 
 _WAIT_FOR_WORKERS = 60  # seconds
 _SHARE = 0.6  # of a worker's memory: above it Dask begins to move things to disk
-_PROCESS = 250 * 10**6  # bytes of a worker with all libraries and kernels, and without rows
+_PROCESS = 280 * 10**6  # bytes of a worker with all libraries and kernels, and without rows
 _LEAST = 50 * 10**6  # for rows and what is found about them
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from precall.data.feature_sets import Rows
 from precall.data.row_hashes import Hashes, sum_words
 from precall.data.value_checks import ValueCheck
-from precall.engines.choice import best_engine
+from precall.engines.best_here import best_engine
 from precall.engines.cluster.parts import Part, Places, Source, Things
 from precall.engines.protocol import Advance, Session
 
