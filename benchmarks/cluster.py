@@ -46,6 +46,7 @@ class Watch:
         pids = {"client and scheduler": os.getpid()}
         for i, pid in enumerate(self.client.run(os.getpid).values()):
             pids[f"worker {i}"] = pid
+        said = time.monotonic()
         while not self._over.wait(0.2):
             for name, pid in pids.items():
                 rss = psutil.Process(pid).memory_info().rss / 1e6
@@ -53,6 +54,9 @@ class Watch:
             for worker in self.client.scheduler_info(n_workers=-1)["workers"].values():
                 spilled = worker["metrics"].get("spilled_bytes", {}).get("disk", 0)
                 self.spilled = max(self.spilled, spilled)
+            if time.monotonic() > said + 30:
+                said = time.monotonic()
+                print(self.peaks, self.spilled, file=sys.stderr, flush=True)
 
 
 def local(n_workers, threads, **options):
@@ -258,11 +262,12 @@ def main():
     parser.add_argument("what")
     work = Path(tempfile.gettempdir()) / "precall-cluster"
     parser.add_argument("--work", type=Path, default=work)
+    parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--moments", type=int, default=10)
     given = parser.parse_args()
     curve = {"estimators": [precall.KNN(k=632)], "scores": ()}
     found = {
-        "features": lambda: large(given.work, 100_000, 2048, **FOUR),
+        "features": lambda: large(given.work, given.rows, 2048, **FOUR),
         "neighbors": lambda: large(given.work, 400_000, 16, **curve),
         "overhead": lambda: beside_cpu(60_000, 256, 1, 2, 1, FOUR),
         "scaling": lambda: scaling(40_000, 256, FOUR),

@@ -66,6 +66,16 @@ def test_a_worker_is_killed(client, saved, expected, after, kind, caplog):
         assert re.search(r"worker tcp://\S+ left; others do its pieces", caplog.text)
 
 
+@pytest.mark.parametrize("memory", [600_000, 10**8])
+def test_a_worker_is_killed_while_rows_meet_on_a_plane(client, expected, memory, monkeypatch):
+    """What was found on lines is lost, and the rows that it was found with."""
+    monkeypatch.setattr("precall.engines.cluster.planes._FEWEST_PRODUCTS", 10**5)
+    timer = kill_a_worker(client, 1.0)
+    found = precall.evaluate(*two_sets(), engine=Cutting(client, memory), **QUICK)
+    timer.join()
+    assert_equal(found, expected)
+
+
 def fail_once():
     from precall.engines.cluster import parts
 

@@ -49,6 +49,6 @@ def test_pieces_fit_into_memory():
     assert not cut.fits_whole(2 * 100_000 * 2048, 4)
     sizes = [stop - start for start, stop in cut.queries(100_000, 2048, 4, is_whole=False)]
     assert sum(sizes) == 100_000
-    assert 2 * max(sizes) * 2048 * 16 < 170_000_000
+    assert 2 * max(sizes) * 2048 * (4 + 8) < 0.8 * 170_000_000
     assert runs(10, 3) == [(0, 3), (3, 6), (6, 10)]
     assert runs(2, 9) == [(0, 1), (1, 2)]

@@ -189,7 +189,9 @@ REFUSED = {
     "'clusters'.": {"estimators": ["fid"]},
     "estimators must be a list of names or estimator objects; got 'knn'.": {"estimators": "knn"},
     "estimators names KNN(k=14) twice.": {"estimators": ["knn", "knn"]},
-    "engine='warp' is unknown; choose from 'auto', 'cpu', 'gpu', 'dask', 'reference'.": {"engine": "warp"},
+    "engine='warp' is unknown; choose from 'auto', 'cpu', 'gpu', 'dask', 'reference'.": {
+        "engine": "warp"
+    },
     "engine=[] is unknown; choose from 'auto', 'cpu', 'gpu', 'dask', 'reference'.": {"engine": []},
     "estimators must hold names or estimator objects such as precall.KNN(k=100); "
     f"got {precall.KNN!r}.": {"estimators": [precall.KNN]},

@@ -153,7 +153,7 @@ _MEASURING: tuple[Decorator[Any], ...] = (
     click.option(
         "--worker-memory",
         metavar="SIZE",
-        help="With --cluster: what a worker may use, such as 2GB. [default: 60% of its limit]",
+        help="With --cluster: what a worker may use, such as 2GB. [default: 65% of its limit]",
     ),
     click.option(
         "--threads",

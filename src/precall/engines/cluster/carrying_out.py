@@ -100,6 +100,11 @@ def _until_cancelled(worker: Any) -> Advance:
     return advance
 
 
+def one_of(answer: Any, place: int) -> Any:
+    """Return one array of an answer, alone."""
+    return (answer[place],)
+
+
 def add_up(*arrays: Any) -> Any:
     """Add up answers of one array each, in their order."""
     total = np.array(arrays[0][0])

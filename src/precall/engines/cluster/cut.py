@@ -8,6 +8,7 @@ from itertools import pairwise
 from precall.engines.cluster.parts import Part
 
 _BESIDE = 12  # bytes a value: integers, packed references, float64 where integers do not resolve
+_BESIDE_A_PART = 8  # likewise, on average of queries and references
 _FOR_SETS = 0.7  # of the memory, where sets are held whole
 _FOR_PARTS = 0.8  # of the memory, where they are not
 _A_NEIGHBOR = 64  # bytes of a query for each neighbour that is looked for
@@ -66,12 +67,12 @@ class Cut:
 
     def rows_of_part(self, n_features: int, itemsize: int, depth: int = 0) -> int:
         """Return how many queries and as many references a worker has room for."""
-        a_pair = 2 * n_features * (itemsize + _BESIDE) + 2 * _A_NEIGHBOR * depth
+        a_pair = 2 * n_features * (itemsize + _BESIDE_A_PART) + 2 * _A_NEIGHBOR * depth
         return max(1, int(_FOR_PARTS * self.memory) // a_pair)
 
     def rows_of_line(self, n_features: int, itemsize: int, depth: int) -> int:
         """Return how many rows a worker has room for to compare among themselves."""
-        a_row = n_features * (itemsize + _BESIDE) + 4 * _A_NEIGHBOR * depth
+        a_row = n_features * (itemsize + _BESIDE_A_PART) + 4 * _A_NEIGHBOR * depth
         return max(1, int(_FOR_PARTS * self.memory) // a_row)
 
 

@@ -28,7 +28,7 @@ class Cluster:
         A folder that all workers share, where finished pieces are kept: the same call goes on from
         there.
     memory
-        What a worker may use in all, in bytes or as text such as ``"2 GB"``; by default 60 % of
+        What a worker may use in all, in bytes or as text such as ``"2 GB"``; by default 65 % of
         its own limit.
 
     Examples

@@ -16,7 +16,7 @@ ONE_ORDER = "precall-order"  # a resource that every worker has once, and every 
 logger = logging.getLogger("precall.cluster")
 
 _WAIT_FOR_WORKERS = 60  # seconds
-_SHARE = 0.6  # of a worker's memory: above it Dask begins to move things to disk
+_SHARE = 0.65  # of a worker's memory: from 0.7 on Dask moves things to disk
 _PROCESS = 280 * 10**6  # bytes of a worker with all libraries and kernels, and without rows
 _LEAST = 50 * 10**6  # for rows and what is found about them
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from precall.data.feature_sets import Rows
 from precall.data.value_checks import ValueCheck
 from precall.engines.answers import Counts, Floats, Met, Nearest, Relation
-from precall.engines.cluster.carrying_out import Terms, add_up
+from precall.engines.cluster.carrying_out import Terms, add_up, one_of
 from precall.engines.cluster.checkpoint import Checkpoint
 from precall.engines.cluster.cut import Cut, runs, spans
 from precall.engines.cluster.gathering import Gathering
@@ -172,9 +172,11 @@ class ClusterSession(Session):
         names = [digest_of_order(order) for order in orders]
         needed = [self.sets.names(order.parts()) for order in orders]
         lists: list[list[tuple[str, int]]] = [[] for _ in groups]
+        # Where lists are much beside the memory, nobody gets more of a line than is needed.
+        is_split = 8 * n * (q + 1) * max(ks) > self.cut.memory / 8
         for name, line in zip(names, numbers, strict=True):
             for place, g in enumerate(line):
-                lists[g].append((name, place))
+                lists[g].append((f"{name}/{place}", 0) if is_split else (name, place))
         n_columns = int(self.cut.memory / (8 * 8 * max(ks) * (n / q) * (q + 1)))
         merges = [
             OwnKthOrder(tuple(groups[g] for g in some), tuple(tuple(lists[g]) for g in some), ks)
@@ -182,11 +184,23 @@ class ClusterSession(Session):
         ]
         on_lines: dict[str, Future] = {}
 
+        def start_line(i: int) -> Future:
+            line = self.gathering.submit(orders[i], needed[i], terms)
+            if is_split:
+                for place in range(q):
+                    of_group = self.client.submit(one_of, line, place, pure=False)
+                    on_lines[f"{names[i]}/{place}"] = of_group
+            else:
+                on_lines[names[i]] = line
+            return line
+
         def submit(i: int) -> Future:
             if i < len(orders):
-                on_lines[names[i]] = self.gathering.submit(orders[i], needed[i], terms)
-                return on_lines[names[i]]
+                return start_line(i)
             order = merges[i - len(orders)]
+            for name in order.needs():  # what was found on a line may be lost with what it needed
+                if on_lines[name].status in ("cancelled", "lost"):
+                    start_line(names.index(name.partition("/")[0]))
             made = {name: on_lines[name] for name in order.needs()}
             return self.gathering.submit(order, self.sets.names(order.parts()), terms, made)
 
