@@ -46,6 +46,9 @@ class FileSource:
     array: StoredArray
     sums: Hashes | None = None  # (n,) of each row when its values were checked; None before that
 
+    def __len__(self) -> int:
+        return len(self.array)
+
     def read(self, places: Places, things: Things) -> NDArray[Any]:
         """Read rows at ascending places; notice if these are not the ones that were checked."""
         rows = self.array.read(places)
@@ -65,6 +68,9 @@ class SentSource:
     n_features: int
     dtype: str
     starts: tuple[int, ...]  # of the blocks, and the number of rows
+
+    def __len__(self) -> int:
+        return self.starts[-1]
 
     def blocks_of(self, places: Places) -> list[str]:
         """Names of the blocks that rows at ascending places are in."""

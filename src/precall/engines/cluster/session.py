@@ -64,7 +64,8 @@ class ClusterSession(Session):
         end: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(threads, advance)
-        self.client, self.cut, self.checkpoint, self._end = client, cut, checkpoint, end
+        self.client, self.cut, self._end = client, cut, end
+        self.checkpoint, self._has_begun = checkpoint, False
         self._name = uuid.uuid4().hex[:12]
         terms = Terms(self._name, False, ())
         self.gathering = Gathering(client, terms.topic)
@@ -74,6 +75,7 @@ class ClusterSession(Session):
 
     def begin(self, about: Mapping[str, Any]) -> None:
         """Refuse a checkpoint of other inputs or choices; go on with pieces as they were cut."""
+        self._has_begun = True
         if self.checkpoint is not None:
             cut = {"memory": self.cut.memory, "n_workers": self.cut.n_workers}
             self.cut = Cut(**self.checkpoint.settle(about, cut))
@@ -342,7 +344,7 @@ class ClusterSession(Session):
         return [self.sets.part(rows, run) for run in pieces]
 
     def _terms(self, *, kept: bool = True) -> Terms:
-        checkpoint = self.checkpoint if kept else None
+        checkpoint = self.checkpoint if kept and self._has_begun else None
         return Terms(self._name, self.sets.are_whole(self.cut), self.sets.placed, checkpoint)
 
     def _named(self, orders: Sequence[Any]) -> list[tuple[Any, list[str]]]:

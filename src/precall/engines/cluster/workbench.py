@@ -96,8 +96,7 @@ class Workbench:
         for part in parts:
             if part.source not in self._sets:
                 source = self._source(part)
-                n = source.starts[-1] if hasattr(source, "starts") else len(source.array)
-                array = source.read(np.arange(n), self.things)
+                array = source.read(np.arange(len(source)), self.things)
                 self._session.place(Rows(array))
                 self._sets[part.source] = array
         places = [np.arange(len(self._sets[part.source])) for part in parts]
