@@ -36,7 +36,8 @@ def two():
 
 @pytest.mark.parametrize("kind", ["normal", "duplicates", "outlier"])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_any_cut_on_any_number_of_workers(client, kind, seed):
+def test_any_cut_on_any_number_of_workers(client, kind, seed, monkeypatch):
+    monkeypatch.setattr("precall.engines.cluster.placed_sets._BLOCK_BYTES", 20_000)
     rng = np.random.default_rng(seed)
     split = HoldOut() if seed else None
     fold = fold_of(NASTY[kind](rng, (400, 20)), NASTY[kind](rng, (500, 20)) * 1.001, split)
@@ -60,6 +61,7 @@ def test_every_kind(two, kind):
 
 def test_rows_among_themselves_on_a_plane(two, monkeypatch):
     """Each pair of groups meets on one line; repetitions are taken out, ties included."""
+    monkeypatch.setattr("precall.engines.cluster.placed_sets._BLOCK_BYTES", 5000)
     monkeypatch.setattr("precall.engines.cluster.planes._FEWEST_PRODUCTS", 10**5)
     monkeypatch.setattr("precall.engines.cluster.planes._PER_NEIGHBOR", 1)
     for seed, kind in enumerate(("normal", "integer grid", "duplicates", "one point")):

@@ -149,19 +149,17 @@ class PlacedSets:
         self._selections.append((rows, name))
         return name
 
-    def names(self, parts: Sequence[Part]) -> list[str]:
-        """Names of all that a worker needs to get hold of some parts."""
+    def names(self, parts: Sequence[Part], cut: Cut) -> list[str]:
+        """Names of all that a worker needs to get hold of some parts, or of their whole sets."""
+        is_whole = self.are_whole(cut)
         found: dict[str, None] = {}
         for part in dict.fromkeys(parts):
             found |= dict.fromkeys([part.source, *([part.selection] if part.selection else [])])
             (source,) = [one.source for one in self._sets if one.name == part.source][:1]
             if isinstance(source, SentSource):
-                found |= dict.fromkeys(source.blocks_of(self._stored(part)))
+                places = np.arange(len(source)) if is_whole else self._stored(part)
+                found |= dict.fromkeys(source.blocks_of(places))
         return list(found)
-
-    def names_of_rows(self, rows: Rows) -> list[str]:
-        """Names of all that a worker needs to get hold of all of some rows."""
-        return self.names([self.part(rows, (0, len(rows)))])
 
     def _stored(self, part: Part) -> Places:
         selections = {name: rows.selection for rows, name in self._selections}

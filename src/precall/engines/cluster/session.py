@@ -172,7 +172,7 @@ class ClusterSession(Session):
         terms, numbers = self._terms(), list(lines(q))
         orders = [LineOrder(tuple(groups[g] for g in line), max(ks)) for line in numbers]
         names = [digest_of_order(order) for order in orders]
-        needed = [self.sets.names(order.parts()) for order in orders]
+        needed = [self.sets.names(order.parts(), self.cut) for order in orders]
         lists: list[list[tuple[str, int]]] = [[] for _ in groups]
         # Where lists are much beside the memory, nobody gets more of a line than is needed.
         is_split = 8 * n * (q + 1) * max(ks) > self.cut.memory / 8
@@ -204,7 +204,9 @@ class ClusterSession(Session):
                 if on_lines[name].status in ("cancelled", "lost"):
                     start_line(names.index(name.partition("/")[0]))
             made = {name: on_lines[name] for name in order.needs()}
-            return self.gathering.submit(order, self.sets.names(order.parts()), terms, made)
+            return self.gathering.submit(
+                order, self.sets.names(order.parts(), self.cut), terms, made
+            )
 
         shares = [n * (stop - start) for start, stop in runs(n, len(orders))]
         pairs = [*shares, *(0 for _ in merges)]
@@ -314,7 +316,8 @@ class ClusterSession(Session):
 
     def _added(self, orders: Sequence[Any], rows: Rows, names: list[str]) -> Floats:
         """Add answers up on the workers, in a fixed order, so that one comes here."""
-        terms, needed = self._terms(kept=False), [*self.sets.names_of_rows(rows), *names]
+        whole = self.sets.part(rows, (0, len(rows)))
+        terms, needed = self._terms(kept=False), [*self.sets.names([whole], self.cut), *names]
 
         def submit(_: int) -> Future:
             answers = [self.gathering.submit(order, needed, terms) for order in orders]
@@ -349,7 +352,9 @@ class ClusterSession(Session):
 
     def _named(self, orders: Sequence[Any]) -> list[tuple[Any, list[str]]]:
         """Say what each order needs."""
-        return [(order, [*self.sets.names(order.parts()), *order.needs()]) for order in orders]
+        return [
+            (order, [*self.sets.names(order.parts(), self.cut), *order.needs()]) for order in orders
+        ]
 
     def _ask(self, asked: Sequence[Sequence[Any]], references: Sequence[int]) -> list[list[Any]]:
         """Have the orders of several questions carried out at once; return answers by question.
