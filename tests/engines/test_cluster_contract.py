@@ -34,13 +34,12 @@ def two():
         yield client
 
 
-@pytest.mark.parametrize("kind", ["normal", "duplicates", "outlier"])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("kind", "seed"), [("outlier", 0), ("duplicates", 1)])
 def test_any_cut_on_any_number_of_workers(client, kind, seed, monkeypatch):
     monkeypatch.setattr("precall.engines.cluster.placed_sets._BLOCK_BYTES", 20_000)
     rng = np.random.default_rng(seed)
     split = HoldOut() if seed else None
-    fold = fold_of(NASTY[kind](rng, (400, 20)), NASTY[kind](rng, (500, 20)) * 1.001, split)
+    fold = fold_of(NASTY[kind](rng, (300, 20)), NASTY[kind](rng, (360, 20)) * 1.001, split)
     plan = plan_for(fold, {1, 5, 30})
     expected = measure(CpuEngine(), fold, plan)
     memory = 10 ** rng.uniform(4.7, 5.5)  # a few dozen to a few hundred rows
