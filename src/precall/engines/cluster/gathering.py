@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from distributed import Client, Future, KilledWorker
+from distributed.comm import CommClosedError
 
 from precall.engines.cluster.carrying_out import Terms, carry_out
 from precall.engines.cluster.introductions import ONE_ORDER
@@ -132,6 +133,8 @@ class Gathering:
                     start(i)
                 if time.monotonic() - self._looked > _LOOK_AROUND:
                     self._look_around(len(running), n)
+        except CommClosedError as error:
+            raise self._lost(len(running), n) from error
         finally:
             if running:
                 with suppress(Exception):  # the scheduler may be gone
@@ -146,17 +149,12 @@ class Gathering:
     def _look_around(self, n_left: int, n: int) -> None:
         """Say who left and who joined; end where the scheduler is gone."""
         self._looked = time.monotonic()
-        address = self.client.scheduler.address if self.client.scheduler else "?"
         try:
             if self.client.status != "running":
                 raise OSError(self.client.status)
             present = self._present()
         except (OSError, TimeoutError) as error:
-            raise ClusterError(
-                f"the scheduler at {address} was lost with {n - n_left} of {n} pieces of this step "
-                "finished. Start it again, and run the same again; with a checkpoint (--checkpoint "
-                "DIR) finished pieces are not computed again."
-            ) from error
+            raise self._lost(n_left, n) from error
         for gone in sorted(self._workers - present):
             logger.warning("worker %s left; others do its pieces", gone)
         for new in sorted(present - self._workers):
@@ -164,6 +162,14 @@ class Gathering:
         if not present and self._workers:
             logger.warning("no worker is left; waiting for others to join")
         self._workers = present
+
+    def _lost(self, n_left: int, n: int) -> ClusterError:
+        address = self.client.scheduler.address if self.client.scheduler else "?"
+        return ClusterError(
+            f"the scheduler at {address} was lost with {n - n_left} of {n} pieces of this step "
+            "finished. Start it again, and run the same again; with a checkpoint (--checkpoint "
+            "DIR) finished pieces are not computed again."
+        )
 
     def _listen(self, event: tuple[float, Mapping[str, str]]) -> None:
         """Take down what workers report."""
