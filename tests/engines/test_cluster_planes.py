@@ -38,10 +38,11 @@ def test_repetitions_are_taken_out(seed, n_values, depth, n_lines):
 
 
 def test_planes_where_they_pay():
-    assert order_of_plane(100_000, 2048, 6, 100_000) == 11
-    assert order_of_plane(100_000, 2048, 6, 7_000) == 17  # more lines, so that they fit
-    assert order_of_plane(1_000, 64, 6, 1_000) is None
-    assert order_of_plane(400_000, 16, 633, 400_000) is None
+    assert order_of_plane(100_000, 2048, 6, 100_000, 2) == 5
+    assert order_of_plane(100_000, 2048, 6, 100_000, 30) == 11  # enough for everybody
+    assert order_of_plane(100_000, 2048, 6, 7_000, 2) == 17  # more lines, so that they fit
+    assert order_of_plane(1_000, 64, 6, 1_000, 2) is None
+    assert order_of_plane(400_000, 16, 633, 400_000, 2) is None
 
 
 def test_pieces_fit_into_memory():

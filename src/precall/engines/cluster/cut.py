@@ -13,7 +13,7 @@ _FOR_SETS = 0.7  # of the memory, where sets are held whole
 _FOR_PARTS = 0.8  # of the memory, where they are not
 _A_NEIGHBOR = 64  # bytes of a query for each neighbour that is looked for
 _ORDERS_PER_WORKER = 8
-_MEETINGS_PER_WORKER = 4
+_MEETINGS_PER_WORKER = 2
 _FEWEST_QUERIES = {True: 128, False: 1024}  # of a piece, where sets are whole and where not
 _MOST_REFERENCES = 250_000  # that a piece tells what they met
 

@@ -15,14 +15,17 @@ import numpy as np
 from precall.engines.answers import Floats, Nearest
 
 _PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89)
-_USUAL = 11  # beyond it repetitions cost less than so many small pieces
+_USUAL = 5  # every line through a group makes a list for it: few long lines are better
+_LINES_PER_WORKER = 4
 _FEWEST_PRODUCTS = 10**10  # of a line: below it the way takes longer than the work
 _DEEPEST = 64  # lists that are sent from worker to worker
 _PER_NEIGHBOR = 8192  # products that take as long as keeping a neighbour
 _TEST = 32  # features that take as long as the test of a pair
 
 
-def order_of_plane(n_rows: int, n_features: int, depth: int, most_rows: int) -> int | None:
+def order_of_plane(
+    n_rows: int, n_features: int, depth: int, most_rows: int, n_workers: int
+) -> int | None:
     """Return q such that lines fit into ``most_rows``; None where no plane pays."""
     if depth > _DEEPEST:
         return None
@@ -30,8 +33,8 @@ def order_of_plane(n_rows: int, n_features: int, depth: int, most_rows: int) -> 
         _PER_NEIGHBOR * depth / (n_features + _TEST), math.sqrt(2 * _FEWEST_PRODUCTS / n_features)
     )
     fitting = [q for q in _PRIMES if n_rows / q >= fewest and -(-n_rows // q) < most_rows]
-    usual = [q for q in fitting if q <= _USUAL]
-    return usual[-1] if usual else fitting[0] if fitting else None
+    usual = [q for q in fitting if q >= _USUAL and q * q + q >= _LINES_PER_WORKER * n_workers]
+    return usual[0] if usual else fitting[-1] if fitting else None
 
 
 def lines(q: int) -> Iterator[list[int]]:

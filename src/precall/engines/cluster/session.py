@@ -158,7 +158,7 @@ class ClusterSession(Session):
             return None
         size = rows.n_features, rows.array.dtype.itemsize
         most = len(rows) if self.sets.are_whole(self.cut) else self.cut.rows_of_line(*size, depth)
-        q = order_of_plane(len(rows), rows.n_features, depth, most)
+        q = order_of_plane(len(rows), rows.n_features, depth, most, self.cut.n_workers)
         if q is None:
             return None
         groups = [self.sets.part(rows, run) for run in runs(len(rows), q * q)]
