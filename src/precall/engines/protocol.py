@@ -9,6 +9,7 @@ rounding. No row is ever left out: a query that is among its references meets it
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Protocol, Self
@@ -122,6 +123,10 @@ class Session(OnHost, ABC):
 
         For engines that keep what is finished: they refuse what is of other work.
         """
+
+    def sharing(self) -> AbstractContextManager[None]:
+        """Hold what was found for one question inside of it: it may serve those that follow."""
+        return nullcontext()
 
     @abstractmethod
     def place(self, *sets: Rows) -> None:

@@ -108,10 +108,10 @@ class Sweeps:
             has_split = any(side.fit is not side.evaluated for side in ask.sides)
             if ask.plan.cross is not None and has_split:
                 raise ValueError("balls between the classes are only defined without a split")
-        radii = self._own_radii(asked)
-        reach = self._reach(asked)
-        counts = self._counts(asked, radii, reach)
-        cross = self._cross(asked, radii)
+        with self.session.sharing():
+            radii, reach = self._radii(asked)
+            counts = self._counts(asked, radii, reach)
+            cross = self._cross(asked, radii)
         return [
             NeighborStatistics(
                 np.repeat([True, False], [len(side.evaluated) for side in ask.sides]),
@@ -124,25 +124,41 @@ class Sweeps:
 
     # Radii
 
-    def _own_radii(self, asked: Sequence[Ask]) -> list[tuple[Radii, Radii]]:
-        """Squared distance of every fit sample to its k-th neighbour in its class, less itself."""
+    def _radii(
+        self, asked: Sequence[Ask]
+    ) -> tuple[list[tuple[Radii, Radii]], list[dict[Request, Floats]]]:
+        """Own radii, and reach of queries: asked together, as they are about the same pairs."""
         every = [side.fit for ask in asked for side in ask.sides]
         radii = {id(rows): self._remembered(rows) for rows in every}  # asks hold on to the rows
+        wanted = self._missing_radii(asked, radii)
+        own = [
+            Neighbors(rows, (rows,), [k + 1 for k in sorted(missing)])  # itself is nearest
+            for rows, missing in wanted
+        ]
+        around = [
+            Neighbors(side.evaluated, (ask.fold.real.fit, ask.fold.generated.fit), ks)
+            for ask in asked
+            if (ks := ask.plan.reach_ks)
+            for side in ask.sides
+        ]
+        answers = iter(self.session.kth([*own, *around]))
+        for (rows, missing), squared in zip(wanted, islice(answers, len(own)), strict=True):
+            found = {k: squared[:, 0, i].copy() for i, k in enumerate(sorted(missing))}
+            radii[id(rows)].update(found)
+        of_sides = iter(radii[id(rows)] for rows in every)
+        return list(zip(of_sides, of_sides, strict=True)), _read_reach(asked, answers)
+
+    def _missing_radii(
+        self, asked: Sequence[Ask], radii: dict[int, Radii]
+    ) -> list[tuple[Rows, set[int]]]:
+        """Each k that radii of fit samples, to their k-th neighbour in their class, lack."""
         wanted: dict[int, tuple[Rows, set[int]]] = {}
         for ask in asked:
             for side, role in zip(ask.sides, ROLES, strict=True):
                 missing = set(ask.plan.radius_ks(role)) - radii[id(side.fit)].keys()
                 if missing:
                     wanted.setdefault(id(side.fit), (side.fit, set()))[1].update(missing)
-        questions = [
-            Neighbors(rows, (rows,), [k + 1 for k in sorted(ks)])  # a sample is its own nearest
-            for rows, ks in wanted.values()
-        ]
-        for (rows, ks), squared in zip(wanted.values(), self.session.kth(questions), strict=True):
-            found = {k: squared[:, 0, i].copy() for i, k in enumerate(sorted(ks))}
-            radii[id(rows)].update(found)
-        of_sides = iter(radii[id(rows)] for rows in every)
-        return list(zip(of_sides, of_sides, strict=True))
+        return list(wanted.values())
 
     def _remembered(self, rows: Rows) -> Radii:
         """What is known of the balls of these rows; to be added to."""
@@ -153,30 +169,6 @@ class Sweeps:
                 return radii
         self._known.append((rows, {}))
         return self._known[-1][1]
-
-    def _reach(self, asked: Sequence[Ask]) -> list[dict[Request, Floats]]:
-        """Squared radius around each query, for each ball that is centred on it: (n_queries, 2)."""
-        questions = [
-            Neighbors(side.evaluated, (ask.fold.real.fit, ask.fold.generated.fit), ks)
-            for ask in asked
-            if (ks := ask.plan.reach_ks)
-            for side in ask.sides
-        ]
-        answers = iter(self.session.kth(questions))
-        found: list[dict[Request, Floats]] = []
-        for ask in asked:
-            reach: dict[Request, Floats] = {}
-            if ask.plan.reach_ks:
-                of_both = np.concatenate([next(answers), next(answers)])
-                real, generated, union = of_both.transpose(1, 2, 0)
-                for ball, k in ask.plan.requests:
-                    at = ask.plan.reach_ks.index(k) if k in ask.plan.reach_ks else 0
-                    if ball is Ball.OPPOSITE:
-                        reach[ball, k] = np.stack([generated[at], real[at]], axis=1)
-                    elif ball is Ball.UNION:
-                        reach[ball, k] = np.stack([union[at], union[at]], axis=1)
-            found.append(reach)
-        return found
 
     # Counts
 
@@ -252,6 +244,24 @@ class Sweeps:
             for pair, relation in zip(pairs, relations, strict=True)
         )
         return [None if ask.plan.cross is None else next(found) for ask in asked]
+
+
+def _read_reach(asked: Sequence[Ask], answers: Iterator[Floats]) -> list[dict[Request, Floats]]:
+    """Squared radius around each query, for each ball that is centred on it: (n_queries, 2)."""
+    found: list[dict[Request, Floats]] = []
+    for ask in asked:
+        reach: dict[Request, Floats] = {}
+        if ask.plan.reach_ks:
+            of_both = np.concatenate([next(answers), next(answers)])
+            real, generated, union = of_both.transpose(1, 2, 0)
+            for ball, k in ask.plan.requests:
+                at = ask.plan.reach_ks.index(k) if k in ask.plan.reach_ks else 0
+                if ball is Ball.OPPOSITE:
+                    reach[ball, k] = np.stack([generated[at], real[at]], axis=1)
+                elif ball is Ball.UNION:
+                    reach[ball, k] = np.stack([union[at], union[at]], axis=1)
+        found.append(reach)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -49,7 +49,8 @@ class Candidates(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _count_within(codes, limit):
+def count_within(codes, limit):
+    """How many codes are up to a limit."""
     n_within = 0
     for t in range(len(codes)):
         n_within += codes[t] <= limit
@@ -57,7 +58,13 @@ def _count_within(codes, limit):
 
 
 @njit(cache=True, nogil=True)
-def _bisect(codes, k, high, tolerance):
+def tolerance_of(limit, ruler):
+    """How much too large a guess up to ``limit`` may be."""
+    return _DIRECT_TOLERANCE if ruler.is_direct else limit >> _GRID_TOLERANCE
+
+
+@njit(cache=True, nogil=True)
+def bisect(codes, k, high, tolerance):
     """A code that at least ``k`` of ``codes`` are within, at most ``tolerance`` too large.
 
     ``high`` must be such a code. Bisection: counting is done by vectors, partitioning would not be.
@@ -65,7 +72,7 @@ def _bisect(codes, k, high, tolerance):
     low = np.int32(0)
     while high - low > tolerance:
         middle = np.int32(low + ((high - low) >> 1))
-        if _count_within(codes, middle) >= k:
+        if count_within(codes, middle) >= k:
             high = middle
         else:
             low = np.int32(middle + 1)
@@ -78,7 +85,7 @@ def kth_smallest(codes, k):
     low, high = np.int32(0), np.int32(ALL)
     while low < high:
         middle = np.int32(low + ((high - low) >> 1))
-        n_within = _count_within(codes, middle)
+        n_within = count_within(codes, middle)
         if n_within == k:
             largest = np.int32(0)
             for t in range(len(codes)):
@@ -126,7 +133,7 @@ def _shrink(codes, cols, depth, error, ruler):
     kth = kth_smallest(codes, depth)
     limit, n_ties = widened(kth, error, ruler), len(codes)
     if is_exact(kth, error, ruler):
-        n_ties = depth - _count_within(codes, kth - 1)
+        n_ties = depth - count_within(codes, kth - 1)
     kept = 0
     for t in range(len(codes)):
         if codes[t] == limit:
@@ -153,8 +160,10 @@ def _keep_nearest(codes, cols, n, depth, query, references, room):
 
 
 @njit(cache=True, nogil=True)
-def _guessed_rank(depth, share):
+def guessed_rank(depth, share):
     """A rank that hardly ever so many of the ``depth`` nearest reach among a random ``share``."""
+    if share >= 1.0:
+        return depth
     chance = (1.0 - share) ** depth  # of none
     more, rank = 1.0 - chance, 1
     while rank < depth and more > _RISK:
@@ -170,12 +179,11 @@ def guess_limits(found, start, stop, depth, share, ruler):
 
     For the queries between ``start`` and ``stop``.
     """
-    rank, limits = depth if share >= 1.0 else _guessed_rank(depth, share), found.limits
+    rank, limits = guessed_rank(depth, share), found.limits
     for i in range(start, stop):
         if found.sizes[i] >= rank:
             seen, limit = found.codes[i, : found.sizes[i]], max(limits[i], 0)
-            tolerance = _DIRECT_TOLERANCE if ruler.is_direct else limit >> _GRID_TOLERANCE
-            roughly = _bisect(seen, rank, np.int32(limit), tolerance)
+            roughly = bisect(seen, rank, np.int32(limit), tolerance_of(limit, ruler))
             limits[i] = min(limits[i], widened(roughly, found.error[i], ruler))
             found.tile[i] = limits[i]
 

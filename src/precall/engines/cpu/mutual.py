@@ -69,7 +69,7 @@ def collect_mutually(
     def meet(pair: tuple[int, int]) -> None:
         one, other = blocks[pair[0]], blocks[pair[1]]
         is_mutual = pair[0] != pair[1]
-        tiles = _tiles(queries, references.packed, one, other, shape)
+        tiles = tiles_between(queries, references.packed, one, other, shape)
         n_guessed = 0 if is_mutual else math.ceil(n / shape.cols)
         with locks[pair[0]], locks[pair[1]] if is_mutual else Lock():
             collect_nearest(
@@ -83,7 +83,7 @@ def collect_mutually(
                     guess_limits(found, at.start, at.stop, depth, share, ruler)
         advance(len(one) * len(other) * (1 + is_mutual))
 
-    in_threads(meet, _all_pairs(n_blocks), threads)
+    in_threads(meet, all_pairs(n_blocks), threads)
     mark_unproven(found, depth, n, ruler)
     return found
 
@@ -99,7 +99,7 @@ def _block_size(n: int, n_features: int, shape: TileShape, threads: int) -> int:
     return max(1, math.ceil(size / unit)) * unit
 
 
-def _all_pairs(n_blocks: int) -> list[tuple[int, int]]:
+def all_pairs(n_blocks: int) -> list[tuple[int, int]]:
     """Every pair of blocks, such that all blocks see the others evenly, and few wait."""
     steps = [
         (i, (i + step) % n_blocks) for step in range(n_blocks // 2 + 1) for i in range(n_blocks)
@@ -107,9 +107,10 @@ def _all_pairs(n_blocks: int) -> list[tuple[int, int]]:
     return list(dict.fromkeys((min(pair), max(pair)) for pair in steps))
 
 
-def _tiles(
+def tiles_between(
     queries: PackedRows, references: PackedRows, one: range, other: range, shape: TileShape
 ) -> Tiles:
+    """The tiles of some queries and some references, which begin with whole panels."""
     first, last = one.start // shape.rows, math.ceil(one.stop / shape.rows)
     left, right = other.start // shape.cols, math.ceil(other.stop / shape.cols)
     return Tiles(

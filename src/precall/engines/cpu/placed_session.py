@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.data.feature_sets import Rows
+from precall.engines.cpu.acquaintances import Acquaintances
 from precall.engines.cpu.grid import Grid
 from precall.engines.cpu.kernel_choice import Kernel
 from precall.engines.cpu.pairs import Bound
@@ -59,6 +60,8 @@ class PlacedSession(Session, ABC):
         self.grid: Grid  # of the sets
         self._packed: list[tuple[Rows, PackedReferences]] = []  # the latest last
         self._needs_direct: set[str] = set()  # questions that the grid has no resolution for
+        self._shares = False  # whether questions to come are about the same rows
+        self._known: Acquaintances | None = None  # what was found for those before
         self._lock = Lock()
 
     # Sets
@@ -83,6 +86,7 @@ class PlacedSession(Session, ABC):
 
     def _forget(self) -> None:
         self._sets, self._packed, self._needs_direct = [], [], set()
+        self._known = None
 
     def _settle(self) -> None:
         """Place all sets on a common grid, unless they are."""
@@ -209,6 +213,11 @@ class PlacedSession(Session, ABC):
             queries.queries,
             references.references,
         )
+
+
+def in_parts(n: int, size: int) -> list[Places]:
+    """Places from 0 to n, so many at a time."""
+    return [np.arange(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def in_order(parts: Sequence[tuple[Places, NDArray[A]]]) -> NDArray[A]:
