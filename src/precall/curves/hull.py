@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+_LARGEST_EXACT = 2**30  # products of differences fit 64 bits
+
 
 def lower_hull(x: NDArray[Any], y: NDArray[Any]) -> tuple[list[Any], list[Any]]:
     """Return the vertices of the lower-left convex hull, x ascending and y descending.
@@ -32,9 +34,10 @@ def lower_hull(x: NDArray[Any], y: NDArray[Any]) -> tuple[list[Any], list[Any]]:
     lowest_so_far = np.minimum.accumulate(y)
     improves = np.ones(len(y), dtype=bool)
     improves[1:] = y[1:] < lowest_so_far[:-1]
+    x, y = _thinned(x[improves], y[improves])
     hull: list[tuple[Any, Any]] = []
     # Python numbers: integers that never overflow.
-    for c in zip(x[improves].tolist(), y[improves].tolist(), strict=True):
+    for c in zip(x.tolist(), y.tolist(), strict=True):
         while len(hull) > 1:
             a, b = hull[-2:]
             if (b[0] - a[0]) * (c[1] - a[1]) > (b[1] - a[1]) * (c[0] - a[0]):  # turns left
@@ -42,6 +45,24 @@ def lower_hull(x: NDArray[Any], y: NDArray[Any]) -> tuple[list[Any], list[Any]]:
             hull.pop()
         hull.append(c)
     return [x for x, _ in hull], [y for _, y in hull]
+
+
+def _thinned(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Drop integer points, x ascending, on or above the chord of the two beside them.
+
+    None of these is a vertex, whoever else is dropped. Products of larger integers would overflow,
+    those of other numbers are rounded.
+    """
+    is_exact = x.dtype.kind == y.dtype.kind == "i" and len(x) > 0
+    if not is_exact or max(np.abs(x).max(), np.abs(y).max()) >= _LARGEST_EXACT:
+        return x, y
+    while len(x) > 2:
+        (dx, dy), (wide, high) = (np.diff(x), np.diff(y)), (x[2:] - x[:-2], y[2:] - y[:-2])
+        turns_left = np.concatenate([[True], dx[:-1] * high > dy[:-1] * wide, [True]])
+        if turns_left.all():
+            break
+        x, y = x[turns_left], y[turns_left]
+    return x, y
 
 
 def mean_hull(hulls: Sequence[tuple[Floats, Floats, Floats]]) -> tuple[Floats, Floats]:

@@ -203,6 +203,13 @@ class Session(OnHost, ABC):
         """
         return None
 
+    def listed(self, own: Rows, part: slice, other: Rows, depth: int) -> Vicinity | None:
+        """Tell the same as far as earlier questions, if they are shared, have told it.
+
+        Distances are squared, of any one unit for each row. None where products are needed.
+        """
+        return None
+
     def total(self, rows: Rows) -> Floats:
         """Sum all rows in float64, (d,)."""
         total = np.zeros(rows.n_features)

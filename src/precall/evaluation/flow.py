@@ -116,17 +116,18 @@ def assess(
         asked = [asked[0].with_plan(scored.plan)]
     else:
         asked.append(scored)
-    found = sweeps.measure(asked)
-    pools = pool_evidence(sweeps, named, sets, plans, found)
-    requests = settings.possible_scores(sets)
-    pair = SamplePair(found[-1].cross, sets, sweeps.session, seed)
-    if requests:
-        sweeps.progress.doing("scoring")
-    scores = {request.name: request.measure(pair) for request in requests}
-    replicates: dict[str, Replicates | Resampled] = {}
-    if settings.intervals and requests:
-        sweeps.progress.doing("measuring uncertainty")
-        replicates |= replicate_scores(sweeps, pair, requests, scores)
+    with sweeps.session.sharing():  # intervals look at the same pairs
+        found = sweeps.measure(asked)
+        pools = pool_evidence(sweeps, named, sets, plans, found)
+        requests = settings.possible_scores(sets)
+        pair = SamplePair(found[-1].cross, sets, sweeps.session, seed)
+        if requests:
+            sweeps.progress.doing("scoring")
+        scores = {request.name: request.measure(pair) for request in requests}
+        replicates: dict[str, Replicates | Resampled] = {}
+        if settings.intervals and requests:
+            sweeps.progress.doing("measuring uncertainty")
+            replicates |= replicate_scores(sweeps, pair, requests, scores)
     headline = find_headline(
         settings.headline,
         sets,

@@ -9,12 +9,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from precall.engines.cpu.candidates import UNKNOWN, count_within, guessed_rank, tolerance_of
+from precall.engines.cpu.candidates import (
+    UNKNOWN,
+    bisect,
+    guessed_rank,
+    kth_smallest,
+    sort_together,
+    tolerance_of,
+)
 from precall.engines.cpu.counts import settle
 from precall.engines.cpu.rulers import code_limits, widened
 from precall.engines.cpu.tiling.tiles import ALL, NONE, find_hits
 from precall.runtime.compiling import njit
 
+_LATE = 0.7  # of a class was met: guesses are no longer much too large
 _FULL = 0.75  # of a list: no more is wished for, and no more may be needed
 
 
@@ -94,19 +102,29 @@ def _lower(lists, i, limit):
 
 
 @njit(cache=True, nogil=True)
+def _of_rank(lists, i, rank, ruler):
+    """About the code of the listed row of a rank; there must be so many."""
+    codes, high = lists.codes[i, : lists.sizes[i]], np.int32(max(lists.limits[i], 0))
+    return bisect(codes, rank, high, tolerance_of(high, ruler))
+
+
+@njit(cache=True, nogil=True)
 def _make_room(lists, i, ranks, ruler, room):
-    """Drop what nobody asks about from a full list; give it up where that is too little."""
-    _lower(lists, i, _needed(lists, i, 1.0, ranks, ruler, room))
+    """Drop what nobody needs from the farther half of a list; give up what stays too long."""
+    half = _of_rank(lists, i, lists.codes.shape[1] // 2, ruler)
+    _lower(lists, i, max(_needed(lists, i, 1.0, ranks, ruler, room), half))
     if lists.sizes[i] > _FULL * lists.codes.shape[1]:
         lists.sizes[i] = UNKNOWN
         lists.limits[i] = lists.tile[i] = NONE
 
 
 @njit(cache=True, nogil=True)
-def _wished(lists, i, needed, of_either, share):
-    """As far as either class matters, if such a list would not be full; else what is needed."""
-    n = count_within(lists.codes[i, : max(lists.sizes[i], 0)], of_either)
-    return of_either if n <= _FULL * share * lists.codes.shape[1] else needed
+def _wished(lists, i, needed, of_either, share, ruler):
+    """As far as either class matters, or as there is room for; at least what is needed."""
+    rank = int(_FULL * share * lists.codes.shape[1])
+    if share < _LATE or lists.sizes[i] < rank:
+        return of_either
+    return max(needed, min(of_either, _of_rank(lists, i, rank, ruler)))
 
 
 @njit(cache=True, nogil=True)
@@ -122,8 +140,8 @@ def guess_limits_of_both(first, second, start, stop, shares, ruler, keeps):
         needed = _needed(first, i, shares[0], ranks, ruler, room)
         needed_of_second = _needed(second, i, shares[1], ranks_of_second, ruler, room)
         of_either = max(needed, needed_of_second)
-        _lower(first, i, _wished(first, i, needed, of_either, shares[0]))
-        _lower(second, i, _wished(second, i, needed_of_second, of_either, shares[1]))
+        _lower(first, i, _wished(first, i, needed, of_either, shares[0], ruler))
+        _lower(second, i, _wished(second, i, needed_of_second, of_either, shares[1], ruler))
         n_unknown += first.sizes[i] == UNKNOWN or second.sizes[i] == UNKNOWN
         if not keeps:
             first.sizes[i], second.sizes[i] = min(first.sizes[i], 0), min(second.sizes[i], 0)
@@ -200,6 +218,61 @@ def select_group(lists, rows, place, label, found):
             n += place[j] >= 0
         found.sizes[q] = UNKNOWN if lists.sizes[i] == UNKNOWN else n
         found.limits[q] = lists.limits[i]
+
+
+@njit(cache=True, nogil=True)
+def _nearest_others(lists, i, itself, place, depth, codes, cols):
+    """The ``depth`` nearest listed rows of a group, nearest first, less itself; whether known."""
+    n, listed_codes, listed_cols = 0, lists.codes[i], lists.cols[i]
+    for t in range(lists.sizes[i]):
+        j = listed_cols[t]
+        codes[n], cols[n] = listed_codes[t], place[j]
+        n += (place[j] >= 0) & (j != itself)
+    if n < depth:
+        return False
+    kth, kept = kth_smallest(codes[:n], depth), 0
+    for t in range(n):
+        code = codes[t]
+        codes[kept], cols[kept] = code, cols[t]
+        kept += code <= kth
+    sort_together(codes[:kept], cols[:kept])
+    return True
+
+
+@njit(cache=True, nogil=True)
+def list_vicinity(own, other, rows, own_place, other_place, is_known, places, distances, starts):
+    """List who is around some rows, as :class:`Vicinity` says; returns columns and distances.
+
+    Parameters
+    ----------
+    own, other
+        Lists of the class of the rows among itself, and among the other class.
+    own_place, other_place
+        Where each listed row stands; negative for those that nobody asks about.
+    is_known, places, distances, starts
+        Output: whether the lists tell, and if so, what.
+    """
+    depth, n_found = places.shape[1], 0
+    codes, cols = np.empty((2, own.codes.shape[1]), np.int32)
+    most = len(rows) * other.codes.shape[1]
+    columns, far = np.empty(most, np.int64), np.empty(most)
+    starts[0] = 0
+    for r in range(len(rows)):
+        i = rows[r]
+        is_known[r] = _nearest_others(own, i, i, own_place, depth, codes, cols)
+        if is_known[r]:
+            farthest = codes[depth - 1]
+            is_known[r] = other.sizes[i] != UNKNOWN and farthest <= other.limits[i]
+        if is_known[r]:
+            for t in range(depth):
+                places[r, t], distances[r, t] = cols[t], codes[t]
+            other_codes, other_cols = other.codes[i], other.cols[i]
+            for t in range(other.sizes[i]):
+                code, column = other_codes[t], other_place[other_cols[t]]
+                columns[n_found], far[n_found] = column, code
+                n_found += (column >= 0) & (code <= farthest)
+        starts[r + 1] = n_found
+    return columns[:n_found].copy(), far[:n_found].copy()
 
 
 @njit(cache=True, nogil=True)

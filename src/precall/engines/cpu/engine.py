@@ -18,7 +18,8 @@ from threading import Lock
 
 import numpy as np
 
-from precall.engines.answers import Counts, Floats, Met, Nearest, Relation
+from precall.data.feature_sets import Rows
+from precall.engines.answers import Counts, Floats, Met, Nearest, Relation, Vicinity
 from precall.engines.cpu.acquaintances import Acquaintances, Introduction, plan_to_share
 from precall.engines.cpu.candidates import (
     UNKNOWN,
@@ -28,7 +29,7 @@ from precall.engines.cpu.candidates import (
 )
 from precall.engines.cpu.counts import HITS_AT_A_TIME, Waiting, count_near
 from precall.engines.cpu.kernel_choice import best_kernel
-from precall.engines.cpu.listed_answers import count_by_lists, kth_by_lists
+from precall.engines.cpu.listed_answers import count_by_lists, kth_by_lists, vicinity_by_lists
 from precall.engines.cpu.log_sums import sum_logs
 from precall.engines.cpu.mutual import collect_mutually, is_worth_it
 from precall.engines.cpu.nearest import kth_distances
@@ -109,11 +110,12 @@ class CpuSession(PlacedSession):
     @contextmanager
     def sharing(self) -> Iterator[None]:
         """See :meth:`Session.sharing`."""
-        self._shares = True
+        self._shares += 1
         try:
             yield
         finally:
-            self._shares, self._known = False, None
+            self._shares -= 1
+            self._known = self._known if self._shares else None
 
     def _acquaint(self, questions: Sequence[Neighbors]) -> None:
         """Look at every pair of rows once, where many questions are about the same rows."""
@@ -357,6 +359,13 @@ class CpuSession(PlacedSession):
             return None
         in_order = np.argsort(np.concatenate(places))
         return of_query.met(), Met.concat([of_near.met(), of_far.met()]).select(in_order)
+
+    def listed(self, own: Rows, part: slice, other: Rows, depth: int) -> Vicinity | None:
+        """See :meth:`Session.listed`."""
+        known = self._known
+        if known is None or not known.knows(own, other):
+            return None
+        return vicinity_by_lists(known, own, part, other, depth)
 
     def log_sums(self, questions: Sequence[Limits], floor: float) -> list[Floats]:
         """See :meth:`Session.log_sums`."""

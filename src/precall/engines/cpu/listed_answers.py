@@ -5,8 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.engines.answers import Counts, Floats
-from precall.engines.cpu.acquaintance_kernels import count_among, count_around, select_group
+from precall.data.feature_sets import Rows
+from precall.engines.answers import Counts, Floats, Vicinity
+from precall.engines.cpu.acquaintance_kernels import (
+    count_among,
+    count_around,
+    list_vicinity,
+    select_group,
+)
 from precall.engines.cpu.acquaintances import Acquaintances
 from precall.engines.cpu.candidates import Candidates, mark_unproven
 from precall.engines.cpu.nearest import kth_distances
@@ -127,3 +133,21 @@ def _part(balls: Balls, queries: Places, references: Places, own: Floats, others
         own[:, queries],
         others[:, references],
     )
+
+
+def vicinity_by_lists(
+    known: Acquaintances, own: Rows, part: slice, other: Rows, depth: int
+) -> Vicinity | None:
+    """Tell who is around some rows; ``None`` if it is not told of all of them."""
+    a, b = known.which(own), known.which(other)
+    of, rows = known.classes[a], known.classes[a].index[own.stored[part]]
+    if (rows < 0).any() or of.placed.placed.is_far[own.stored].any():
+        return None
+    n = len(rows)
+    is_known, starts = np.empty(n, np.bool_), np.empty(n + 1, np.int64)
+    places, distances = np.empty((n, depth), np.int64), np.empty((n, depth))
+    columns, far = list_vicinity(
+        known.lists[a, a], known.lists[a, b], rows, of.place_in(own),
+        known.classes[b].place_in(other), is_known, places, distances, starts,
+    )  # fmt: skip
+    return Vicinity(places, distances, starts, columns, far) if is_known.all() else None

@@ -60,7 +60,7 @@ class PlacedSession(Session, ABC):
         self.grid: Grid  # of the sets
         self._packed: list[tuple[Rows, PackedReferences]] = []  # the latest last
         self._needs_direct: set[str] = set()  # questions that the grid has no resolution for
-        self._shares = False  # whether questions to come are about the same rows
+        self._shares = 0  # how many wait for questions to come about the same rows
         self._known: Acquaintances | None = None  # what was found for those before
         self._lock = Lock()
 

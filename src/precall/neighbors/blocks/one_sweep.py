@@ -8,15 +8,18 @@ decision on ties, so that plain matrix products serve.
 
 import functools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from precall.data.feature_sets import FeatureSet
+from precall.data.feature_sets import FeatureSet, Rows
 from precall.data.frames import Frame
+from precall.engines.answers import Vicinity
 from precall.engines.protocol import Operand, Session
 from precall.neighbors.blocks.partitions import Partitions
 from precall.neighbors.statistics import ROLES, CrossPlan, Role
@@ -110,16 +113,51 @@ def measure_blocks(session: Session, sets: Sets, plan: CrossPlan, seed: int) -> 
     partitions = tuple(
         Partitions.draw(len(side), _N_WORDS, (seed, c)) for c, side in enumerate(sets)
     )
+    sides = _sides(session, sets)
+    found = [
+        _measure_balls(
+            session, sides[c], sides[1 - c], partitions[c], partitions[1 - c], plan, role
+        )
+        for c, role in enumerate(ROLES)
+    ]
+    return BlockStatistics((partitions[0], partitions[1]), (found[0], found[1]))
+
+
+@dataclass(slots=True, eq=False)
+class _Side:
+    """The samples of one class; ready for products once somebody needs them."""
+
+    rows: Rows
+    itemsize: int
+    make: Callable[[], Operand]
+    _operand: Operand | None = None
+    _lock: Lock = field(default_factory=Lock)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def operand(self) -> Operand:
+        """For products."""
+        with self._lock:
+            if self._operand is None:
+                self._operand = self.make()
+            return self._operand
+
+
+def _sides(session: Session, sets: Sets) -> list[_Side]:
     frame = Frame.around(sets, session.threads)
     is_double = "float64" in (sets[0].dtype, sets[1].dtype)
     is_fine = not is_double or frame.float32_tells_neighbors_apart(sets)
     dtype = np.float32 if is_fine else np.float64
-    rows = [session.operand(side.rows, frame.center, dtype, frame.exponent) for side in sets]
-    found = [
-        _measure_balls(session, rows[c], rows[1 - c], partitions[c], partitions[1 - c], plan, role)
-        for c, role in enumerate(ROLES)
+    return [
+        _Side(
+            side.rows,
+            np.dtype(dtype).itemsize,
+            partial(session.operand, side.rows, frame.center, dtype, frame.exponent),
+        )
+        for side in sets
     ]
-    return BlockStatistics((partitions[0], partitions[1]), (found[0], found[1]))
 
 
 def _depth(plan: CrossPlan, n: int) -> int:
@@ -130,8 +168,8 @@ def _depth(plan: CrossPlan, n: int) -> int:
 
 def _measure_balls(
     session: Session,
-    own: Operand,
-    other: Operand,
+    own: _Side,
+    other: _Side,
     own_partitions: Partitions,
     other_partitions: Partitions,
     plan: CrossPlan,
@@ -161,7 +199,7 @@ def _measure_balls(
             session.advance((part.stop - part.start) * (len(own) + len(other)))
         return held, counted
 
-    height = session.height(max(len(own), len(other)), own.norms.dtype.itemsize)
+    height = session.height(max(len(own), len(other)), own.itemsize)
     starts = range(0, len(own), height)
     parts = [slice(start, min(start + height, len(own))) for start in starts]
     n_chunks = min(len(parts), _CHUNKS_PER_THREAD * session.threads)
@@ -195,7 +233,7 @@ def _wanted(plan: CrossPlan, role: Role, ks: list[int], covers: list[tuple[int, 
 class _Look:
     """Looks at one part of a class after the other, in room that is used again and again."""
 
-    def __init__(self, session: Session, own: Operand, other: Operand, depth: int) -> None:
+    def __init__(self, session: Session, own: _Side, other: _Side, depth: int) -> None:
         self.session, self.own, self.other, self.depth = session, own, other, depth
         self._room: NDArray[Any] | None = None
 
@@ -203,7 +241,7 @@ class _Look:
         """Find whom the balls of a part hold."""
         from precall.neighbors.blocks.sweep_kernels import relate_blocks, relate_listed
 
-        around = self.session.vicinity(self.own, part, self.other, self.depth)
+        around = self._around(part)
         if around is not None:
             relate_listed(
                 around.starts, around.columns, around.far, part.start,
@@ -211,16 +249,23 @@ class _Look:
             )  # fmt: skip
             return
         places, distances = self._nearest(part)
-        dots = self._products(part, self.other)
-        relate_blocks(dots, self.other.norms, part.start, places, distances, *words, wanted, found)
+        dots, norms = self._products(part, self.other), self.other.operand.norms
+        relate_blocks(dots, norms, part.start, places, distances, *words, wanted, found)
 
-    def _products(self, part: slice, others: Operand) -> NDArray[Any]:
-        n = part.stop - part.start
+    def _around(self, part: slice) -> Vicinity | None:
+        """Who is around a part, if that was found before or a device finds it."""
+        known = self.session.listed(self.own.rows, part, self.other.rows, self.depth)
+        if known is not None:
+            return known
+        return self.session.vicinity(self.own.operand, part, self.other.operand, self.depth)
+
+    def _products(self, part: slice, others: _Side) -> NDArray[Any]:
+        n, own = part.stop - part.start, self.own.operand
         if self._room is None:  # the first part is the tallest
             width = max(len(self.own), len(self.other))
-            self._room = np.empty((n, width), self.own.norms.dtype)
+            self._room = np.empty((n, width), own.norms.dtype)
         room = self._room[:n, : len(others)]
-        return self.session.products(self.own, part, others, out=room)
+        return self.session.products(own, part, others.operand, out=room)
 
     def _nearest(self, part: slice) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """The nearest others in their class, and how far these are less a constant."""
@@ -229,5 +274,5 @@ class _Look:
         dots = self._products(part, self.own)
         shape = len(dots), self.depth
         places, distances = np.empty(shape, np.int64), np.empty(shape, dots.dtype)
-        nearest_of_rows(dots, self.own.norms, part.start, self.depth, places, distances)
+        nearest_of_rows(dots, self.own.operand.norms, part.start, self.depth, places, distances)
         return places, distances
