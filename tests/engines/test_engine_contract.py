@@ -81,7 +81,7 @@ def test_rows_among_themselves_meet_once(monkeypatch, kind, direct):
     monkeypatch.setattr("precall.engines.cpu.engine.collect_mutually", collect)
     rng = np.random.default_rng(7)
     fold = fold_of(NASTY[kind](rng, (1300, 20)), NASTY[kind](rng, (1000, 20)))
-    plan = plan_for(fold, {1, 4})
+    plan = NeighborPlan(cross=plan_for(fold, {1, 4}).cross)
     expected = measure(ReferenceEngine(), fold, plan)
     for threads in (1, 3):
         found = measure(CpuEngine(is_direct=direct), fold, plan, threads)

@@ -1,0 +1,165 @@
+"""Many questions about the same rows: one pass over all pairs, the same answers to the bit."""
+
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+
+from engine_cases import NASTY, assert_same, own_balls
+from precall.data.feature_sets import FeatureSet, Rows
+from precall.data.splits import NoSplit, RepeatedHoldOut
+from precall.engines.cpu import acquaintances
+from precall.engines.cpu.acquaintances import Introduction
+from precall.engines.cpu.engine import CpuEngine, CpuSession
+from precall.engines.cpu.kernel_choice import KERNELS, is_supported
+from precall.engines.protocol import Neighbors
+from precall.engines.reference import ReferenceEngine
+from precall.neighbors.statistics import Ball, CrossPlan, NeighborPlan
+from precall.neighbors.sweeps import Ask, Sweeps
+
+SUPPORTED = [name for name, kernel in KERNELS.items() if is_supported(kernel)]
+ONE_SCALE = ("normal", "offset 1e6", "scale 1e18", "integer grid", "outlier", "low rank")
+
+
+@pytest.fixture(autouse=True)
+def held(monkeypatch):
+    """Few rows are enough to share a pass; whether each was held to its end."""
+    found = []
+    hold = Introduction.hold
+
+    def watched(self, *arguments):
+        found.append(hold(self, *arguments))
+        return found[-1]
+
+    monkeypatch.setattr(Introduction, "hold", watched)
+    monkeypatch.setattr(acquaintances, "_FEWEST", 2)
+    return found
+
+
+def asked(real, generated, ks=(3, 20)):
+    """Two random halves and the whole sample, as a default run asks about them."""
+    sets = FeatureSet.of(real, "real"), FeatureSet.of(generated, "generated")
+    requests = frozenset((ball, k) for ball in Ball for k in ks)
+    asks = [Ask(fold, NeighborPlan(requests)) for fold in RepeatedHoldOut(2).folds(*sets, seed=0)]
+    cross = CrossPlan(balls=own_balls({5}), nearest=True, realism=frozenset({3}))
+    return [*asks, Ask(NoSplit().folds(*sets, seed=0)[0], NeighborPlan(cross=cross))]
+
+
+def measured(engine, asks, threads=2, advance=lambda n_pairs: None):
+    with engine.open(threads, advance) as session:
+        session.place(asks[-1].fold.real.fit, asks[-1].fold.generated.fit)
+        return Sweeps(session).measure(asks)
+
+
+def drawn(kind, n=310, m=260, d=7):
+    rng = np.random.default_rng(3)
+    return NASTY[kind](rng, (n, d)), NASTY[kind](rng, (m, d))
+
+
+def assert_all_same(found, expected):
+    for one, other in zip(found, expected, strict=True):
+        assert_same(one, other)
+
+
+@pytest.mark.parametrize("kind", sorted(NASTY))
+def test_shared_answers_are_those_of_the_reference(held, kind):
+    asks = asked(*drawn(kind))
+    expected = measured(ReferenceEngine(), asks)
+    for threads in (1, 3):
+        assert_all_same(measured(CpuEngine(), asks, threads), expected)
+    if kind in ONE_SCALE:
+        assert len(held) == 2
+        assert all(known is not None for known in held)
+
+
+@pytest.mark.parametrize("kernel", SUPPORTED)
+@pytest.mark.parametrize("shift", [0.0, 1.0, 30.0])
+def test_classes_that_differ(held, kernel, shift):
+    """Where the other class is far away, its k-th neighbour is beyond most of one's own class."""
+    real, generated = drawn("normal")
+    asks = asked(real, 0.7 * generated + shift)
+    assert_all_same(measured(CpuEngine(kernel), asks), measured(ReferenceEngine(), asks))
+    assert held
+
+
+def test_more_rows_are_met_in_more_blocks(held):
+    asks = asked(*drawn("normal", n=1900, m=1500, d=4), ks=(2, 40))
+    assert_all_same(measured(CpuEngine(), asks), measured(ReferenceEngine(), asks))
+    (known,) = held
+    assert all((lists.sizes > 0).all() for lists in known.lists.values())
+
+
+def test_a_bound_of_zero_is_noticed(monkeypatch):
+    """Pairs that the grid cannot tell apart are measured; without that, answers differ."""
+    asks = asked(*drawn("offset 1e6", d=40))
+    expected = measured(ReferenceEngine(), asks)
+    of = Introduction.__init__
+
+    def without_error(self, *arguments):
+        of(self, *arguments)
+        for lists in self.lists.values():
+            lists.error[:] = 0.0
+
+    monkeypatch.setattr(Introduction, "__init__", without_error)
+    with pytest.raises(AssertionError):
+        assert_all_same(measured(CpuEngine(), asks), expected)
+
+
+def test_lists_that_take_too_much_room_are_not_begun(held, monkeypatch):
+    monkeypatch.setattr(acquaintances, "_MOST_BYTES", 0)
+    asks = asked(*drawn("normal", d=2))
+    assert_all_same(measured(CpuEngine(), asks), measured(ReferenceEngine(), asks))
+    assert not held
+
+
+def test_nothing_is_held_after_the_last_question():
+    asks = asked(*drawn("normal"))
+    with CpuEngine().open(1, lambda n_pairs: None) as session:
+        session.place(asks[-1].fold.real.fit, asks[-1].fold.generated.fit)
+        sweeps = Sweeps(session)
+        with session.sharing():
+            sweeps.measure(asks)
+            assert session._known is not None
+        assert session._known is None
+        sweeps.measure(asks)
+        assert session._known is None
+
+
+def test_as_many_pairs_are_reported_as_were_asked_about():
+    asks, compared = asked(*drawn("normal")), []
+    measured(CpuEngine(), asks, advance=compared.append)
+    assert sum(compared) == pytest.approx(sum(ask.n_pairs for ask in asks), rel=0.02)
+
+
+def test_who_is_listed_around_rows():
+    real, generated = drawn("normal", d=3)
+    sides = Rows(real), Rows(generated)
+    questions = [Neighbors(rows, sides, [30]) for rows in sides]
+    with CpuEngine().open(2, lambda n_pairs: None) as session, session.sharing():
+        session.place(*sides)
+        session.kth(questions)
+        found = session.listed(sides[0], slice(40, 90), sides[1], 12)
+        assert session.listed(sides[0], slice(0, 5), Rows(generated.copy()), 12) is None
+        step = session.grid.step
+    own, other = (((real[40:90, None] - rows[None]) ** 2).sum(axis=2) for rows in (real, generated))
+    own[np.arange(50), np.arange(40, 90)] = np.inf
+    expected = np.sqrt(np.sort(own, axis=1)[:, :12])
+    # A code is the squared distance of rows on the grid, each of which is off by √d/2 at most.
+    atol = step * np.sqrt(3)
+    np.testing.assert_allclose(step * np.sqrt(found.distances), expected, 0, atol)
+    np.testing.assert_allclose(
+        np.sqrt(np.take_along_axis(own, found.places, 1)), expected, 0, 2 * atol
+    )
+    row, distances = np.repeat(np.arange(50), np.diff(found.starts)), np.sqrt(other)
+    np.testing.assert_allclose(step * np.sqrt(found.far), distances[row, found.columns], 0, atol)
+    is_listed = np.zeros_like(other, bool)
+    is_listed[row, found.columns] = True
+    assert is_listed[distances < expected[:, -1:] - 2 * atol].all()
+    assert not is_listed[distances > expected[:, -1:] + 2 * atol].any()
+
+
+def test_without_sharing_every_question_stands_alone(held, monkeypatch):
+    monkeypatch.setattr(CpuSession, "sharing", lambda self: nullcontext())
+    asks = asked(*drawn("normal"))
+    assert_all_same(measured(CpuEngine(), asks), measured(ReferenceEngine(), asks))
+    assert not held
