@@ -8,10 +8,10 @@ import pytest
 from engine_cases import NASTY, assert_same, own_balls
 from precall.data.feature_sets import FeatureSet, Rows
 from precall.data.splits import NoSplit, RepeatedHoldOut
-from precall.engines.cpu import acquaintances
-from precall.engines.cpu.acquaintances import Introduction
 from precall.engines.cpu.engine import CpuEngine, CpuSession
 from precall.engines.cpu.kernel_choice import KERNELS, is_supported
+from precall.engines.cpu.sharing import acquaintances
+from precall.engines.cpu.sharing.acquaintances import Introduction
 from precall.engines.protocol import Neighbors
 from precall.engines.reference import ReferenceEngine
 from precall.neighbors.statistics import Ball, CrossPlan, NeighborPlan

@@ -5,7 +5,7 @@ any cut into tiles, threads, devices or shards, in any order, gives the same bit
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 from typing import Any, Self
 
@@ -85,6 +85,19 @@ class Met:
     def select(self, rows: NDArray[np.intp]) -> Self:
         """Return what some of the rows found out."""
         return type(self)(*(getattr(self, f.name)[rows] for f in fields(self)))
+
+    def replaced(self, rows: NDArray[np.intp], others: Self) -> Self:
+        """Return the same, with what ``others`` say of the nearest and of ratios of some rows."""
+        found = replace(
+            self,
+            **{
+                name: getattr(self, name).copy()
+                for name in ("nearest", "squared", "is_held", "ratio")
+            },
+        )
+        found.nearest[rows], found.squared[rows] = others.nearest, others.squared
+        found.is_held[rows], found.ratio[rows] = others.is_held, others.ratio
+        return found
 
     @classmethod
     def concat(cls, parts: Sequence[Self]) -> Self:

@@ -12,15 +12,12 @@ n · m. Memory-mapped float32 or float64 input in C order is never copied whole.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from threading import Lock
 
 import numpy as np
 
-from precall.data.feature_sets import Rows
-from precall.engines.answers import Counts, Floats, Met, Nearest, Relation, Vicinity
-from precall.engines.cpu.acquaintances import Acquaintances, Introduction, plan_to_share
+from precall.engines.answers import Counts, Floats, Met, Nearest, Relation
 from precall.engines.cpu.candidates import (
     UNKNOWN,
     Candidates,
@@ -29,26 +26,19 @@ from precall.engines.cpu.candidates import (
 )
 from precall.engines.cpu.counts import HITS_AT_A_TIME, Waiting, count_near
 from precall.engines.cpu.kernel_choice import best_kernel
-from precall.engines.cpu.listed_answers import count_by_lists, kth_by_lists, vicinity_by_lists
 from precall.engines.cpu.log_sums import sum_logs
 from precall.engines.cpu.mutual import collect_mutually, is_worth_it
 from precall.engines.cpu.nearest import kth_distances
-from precall.engines.cpu.placed_session import (
-    CHUNKS_PER_THREAD,
-    PlacedSession,
-    in_order,
-    in_parts,
-)
+from precall.engines.cpu.placed_session import CHUNKS_PER_THREAD, in_order
 from precall.engines.cpu.relations import Ratios, Side, relate
 from precall.engines.cpu.rows import PackedReferences, PackedRows, Places
-from precall.engines.cpu.rulers import Ruler
+from precall.engines.cpu.sharing.session import SharingSession
 from precall.engines.cpu.tiling.tiles import room_for_hits
 from precall.engines.protocol import Advance, Balls, Limits, Meeting, Neighbors
 from precall.runtime.threads import in_threads
 
 _CAPACITY_PER_NEIGHBOR = 4
 _LEAST_CAPACITY = 64
-_LISTS_AT_A_TIME = 1024  # rows whose lists are read
 _MANY_UNKNOWN = 1 / 8  # of a chunk: then the next one begins with direct tiles
 
 
@@ -79,7 +69,7 @@ class CpuEngine:
         return CpuSession(self.kernel, self.chunk, self.is_direct, threads, advance)
 
 
-class CpuSession(PlacedSession):
+class CpuSession(SharingSession):
     """Answers questions about placed sets."""
 
     def nearest(self, questions: Sequence[Neighbors]) -> list[list[Nearest]]:
@@ -106,57 +96,6 @@ class CpuSession(PlacedSession):
         parts = self._over_chunks("kth", [question.queries for question in others], work)
         found = iter(in_order(of_question) for of_question in parts)
         return [own[i] if i in own else next(found) for i in range(len(questions))]
-
-    @contextmanager
-    def sharing(self) -> Iterator[None]:
-        """See :meth:`Session.sharing`."""
-        self._shares += 1
-        try:
-            yield
-        finally:
-            self._shares -= 1
-            self._known = self._known if self._shares else None
-
-    def _acquaint(self, questions: Sequence[Neighbors]) -> None:
-        """Look at every pair of rows once, where many questions are about the same rows."""
-        self._known, shape = None, self.kernel.grid
-        if not self._shares or self._is_direct("kth"):
-            return
-        classes = plan_to_share(questions, self._set, shape)
-        if classes is None:
-            return
-        together = max(1, self._chunk_size([questions[0].queries]) // shape.rows)
-        ruler = Ruler(False, self.grid.step, self.grid.slack.relative, self.grid.slack.absolute)
-        n_pairs = sum(len(q.queries) * sum(map(len, q.references)) for q in questions)
-        self._known = Introduction(classes, questions, shape, ruler, together).hold(
-            self.threads, lambda share: self.advance(round(share * n_pairs))
-        )
-
-    def _listed_kth(self, known: Acquaintances, questions: Sequence[Neighbors]) -> list[Floats]:
-        """Read answers off the lists; what these do not tell is asked as ever."""
-        parts = [
-            (question, places)
-            for question in questions
-            for places in in_parts(len(question.queries), _LISTS_AT_A_TIME)
-        ]
-
-        def read(part: tuple[Neighbors, Places]) -> Floats:
-            question, places = part
-            found, stored = kth_by_lists(known, question, places), question.queries.stored[places]
-            placed = self._set(question.queries)
-            is_far = placed.placed.is_far[stored]
-            if is_far.any():
-                far, height = stored[is_far], self.kernel.direct.rows
-                of_far = PackedRows.of(placed, far, height, is_direct=True)
-                found[is_far] = self._kth(of_far, question)
-            self._ask_again(found, stored, question, is_direct=False)
-            return found
-
-        found = iter(in_threads(read, parts, self.threads))
-        return [
-            np.concatenate([next(found) for _ in in_parts(len(q.queries), _LISTS_AT_A_TIME)])
-            for q in questions
-        ]
 
     def _asks_of_itself(self, question: Neighbors) -> bool:
         """Whether queries are the references, and every pair is worth looking at once."""
@@ -267,16 +206,10 @@ class CpuSession(PlacedSession):
         known = self._known
         if known is None or not all(known.knows(q.queries, q.references) for q in questions):
             return self._count(questions)
-        listed = in_threads(lambda balls: count_by_lists(known, balls), questions, self.threads)
-        left = [part for _, parts in listed for part in parts]
-        found = iter(self._count([part.balls for part in left]))
-        for counts, parts in listed:
-            for part in parts:
-                part.add(next(found), counts)
-        n_pairs = (len(q.queries) * len(q.references) for q in questions)
-        n_done = (len(part.balls.queries) * len(part.balls.references) for part in left)
-        self.advance(max(0, sum(n_pairs) - sum(n_done)))
-        return [counts for counts, _ in listed]
+        counts, n_compared = self._listed_counts(known, questions)
+        n_pairs = sum(len(q.queries) * len(q.references) for q in questions)
+        self.advance(max(0, n_pairs - n_compared))
+        return counts
 
     def _count(self, questions: Sequence[Balls]) -> list[Counts]:
         """Compare every query with every reference."""
@@ -301,6 +234,13 @@ class CpuSession(PlacedSession):
 
     def relate(self, questions: Sequence[Meeting]) -> list[Relation]:
         """See :meth:`Session.relate`."""
+        found = [self._listed_relation(meeting) for meeting in questions]
+        others = [q for q, relation in zip(questions, found, strict=True) if relation is None]
+        compared = iter(self._relate(others))
+        return [next(compared) if relation is None else relation for relation in found]
+
+    def _relate(self, questions: Sequence[Meeting]) -> list[Relation]:
+        """Compare every query with every reference, in one pass."""
         known = [
             Met.nobody(
                 len(q.balls.references),
@@ -359,13 +299,6 @@ class CpuSession(PlacedSession):
             return None
         in_order = np.argsort(np.concatenate(places))
         return of_query.met(), Met.concat([of_near.met(), of_far.met()]).select(in_order)
-
-    def listed(self, own: Rows, part: slice, other: Rows, depth: int) -> Vicinity | None:
-        """See :meth:`Session.listed`."""
-        known = self._known
-        if known is None or not known.knows(own, other):
-            return None
-        return vicinity_by_lists(known, own, part, other, depth)
 
     def log_sums(self, questions: Sequence[Limits], floor: float) -> list[Floats]:
         """See :meth:`Session.log_sums`."""

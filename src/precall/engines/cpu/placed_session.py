@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.data.feature_sets import Rows
-from precall.engines.cpu.acquaintances import Acquaintances
 from precall.engines.cpu.grid import Grid
 from precall.engines.cpu.kernel_choice import Kernel
 from precall.engines.cpu.pairs import Bound
 from precall.engines.cpu.rows import PackedReferences, PackedRows, PlacedSet, Places
 from precall.engines.cpu.rulers import Ruler
+from precall.engines.cpu.sharing.acquaintances import Acquaintances
 from precall.engines.cpu.tiling.tiles import Tiles
 from precall.engines.protocol import Advance, Session
 from precall.runtime.threads import in_threads

@@ -57,9 +57,9 @@ class Side(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _narrow(best, i, largest, error, bound):
+def narrow(best, i, largest, error, ruler):
     """Find the largest code of a pair that may be as near as the best, or have as large a ratio."""
-    limit = code_limits(best.squared[i], error, bound.ruler)[1]
+    limit = code_limits(best.squared[i], error, ruler)[1]
     best.nearest_limits[i] = limit
     for ball in range(best.ratio.shape[1]):
         threshold = np.inf
@@ -67,7 +67,7 @@ def _narrow(best, i, largest, error, bound):
             threshold = largest[ball]
         elif best.ratio[i, ball] > 0.0:
             threshold = largest[ball] / best.ratio[i, ball] * (1.0 + 1e-12)
-        limit = max(limit, code_limits(threshold, error, bound.ruler)[1])
+        limit = max(limit, code_limits(threshold, error, ruler)[1])
     best.limits[i] = limit
 
 
@@ -76,11 +76,12 @@ def _narrow_again(of_near, largest, bound):
     """Narrow what other queries, with errors of their own, have found out about references."""
     for j in range(len(of_near.limits)):
         if of_near.squared[j] < np.inf:
-            _narrow(of_near, j, largest, bound.col_error[j] + bound.largest_row_error, bound)
+            error = bound.col_error[j] + bound.largest_row_error
+            narrow(of_near, j, largest, error, bound.ruler)
 
 
 @njit(cache=True, nogil=True)
-def _may_be_larger(least_squared, weights, i, ratio, j):
+def may_be_larger(least_squared, weights, i, ratio, j):
     """Whether reference ``j`` may have a larger ratio by query ``i`` than by any other so far.
 
     Their squared distance is at least ``least_squared``.
@@ -95,7 +96,7 @@ def _may_be_larger(least_squared, weights, i, ratio, j):
 
 
 @njit(cache=True, nogil=True)
-def _compare(best, i, squared, stored, thresholds, j, ratios):
+def compare(best, i, squared, stored, thresholds, j, ratios):
     """Compare the other row ``j`` with the best of row ``i``; whether it is any better."""
     is_better = squared < best.squared[i]
     if is_better:
@@ -128,15 +129,15 @@ def _meet(queries, i, references, j, thresholds, ratios, bound, of_query, of_nea
     fast = fast_squared(x, y)
     least = fast * (1.0 - 2.0 * ruler.relative) - 2.0 * ruler.absolute
     is_near = least <= of_query.squared[i] or least <= of_near.squared[j]
-    if not is_near and not _may_be_larger(least, ratios.weights, i, of_near.ratio, j):
+    if not is_near and not may_be_larger(least, ratios.weights, i, of_near.ratio, j):
         return
     squared = canonical_squared(x, y)
-    if _compare(of_query, i, squared, reference, thresholds.of_near, j, ratios):
+    if compare(of_query, i, squared, reference, thresholds.of_near, j, ratios):
         error = bound.row_error[i] + bound.largest_col_error
-        _narrow(of_query, i, ratios.largest, error, bound)
-    if _compare(of_near, j, squared, query, thresholds.of_query, i, ratios):
+        narrow(of_query, i, ratios.largest, error, ruler)
+    if compare(of_near, j, squared, query, thresholds.of_query, i, ratios):
         error = bound.col_error[j] + bound.largest_row_error
-        _narrow(of_near, j, ratios.largest, error, bound)
+        narrow(of_near, j, ratios.largest, error, ruler)
 
 
 @njit(cache=True, nogil=True)
@@ -162,11 +163,11 @@ def _relate_far(queries, references, thresholds, ratios, bound, of_query, of_far
                 continue
             least = fast * (1.0 - 2.0 * ruler.relative) - 2.0 * ruler.absolute
             is_near = least <= of_query.squared[i] or least <= of_far.squared[t]
-            if is_near or _may_be_larger(least, ratios.weights, i, of_far.ratio, t):
+            if is_near or may_be_larger(least, ratios.weights, i, of_far.ratio, t):
                 squared = canonical_squared(query, reference)
                 far, row = references.far[t], queries.rows[i]
-                _compare(of_query, i, squared, far, thresholds.of_far, t, ratios)
-                _compare(of_far, t, squared, row, thresholds.of_query, i, ratios)
+                compare(of_query, i, squared, far, thresholds.of_far, t, ratios)
+                compare(of_far, t, squared, row, thresholds.of_query, i, ratios)
 
 
 @njit(cache=True, nogil=True)
@@ -233,7 +234,7 @@ def relate(tiles, bound, queries, references, thresholds, ratios, hits, of_query
                 is_near = code <= row_best[i] or code <= col_nearest[j]
                 if not is_near and code <= col_best[j]:
                     least = least_distance(code, row_error[i] + col_error[j], ruler)
-                    is_near = _may_be_larger(least * least, weights, i, col_ratio, j)
+                    is_near = may_be_larger(least * least, weights, i, col_ratio, j)
                 if is_near:
                     _meet(queries, i, references, j, thresholds, ratios, bound, of_query, of_near)
                     row_tile[i] = max(row_ball[i], row_best[i])

@@ -4,7 +4,7 @@ Folds, halves and whole samples are selections of the same rows. Asked one after
 compare the same pairs again and again; here each pair is looked at once, for both of its rows, and
 each row lists everybody as near as any question about it may ask for. The k-th nearest of any
 selection are read off the lists (``kth``), and so are counts, as far as balls reach no farther than
-the lists do. The loops stand in ``acquaintance_kernels``.
+the lists do. The loops stand in ``kernels``.
 """
 
 import math
@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.data.feature_sets import Rows
-from precall.engines.cpu.acquaintance_kernels import Lists, acquaint, guess_limits_of_both
 from precall.engines.cpu.kernel_choice import TileShape
 from precall.engines.cpu.mutual import all_pairs, tiles_between
 from precall.engines.cpu.pairs import Queries, References
 from precall.engines.cpu.rows import PackedRows, PlacedSet, Places
 from precall.engines.cpu.rulers import Ruler
+from precall.engines.cpu.sharing.kernels import Lists, acquaint, guess_limits_of_both
 from precall.engines.cpu.tiling.tiles import ALL, NONE, room_for_hits
 from precall.engines.protocol import Neighbors
 from precall.runtime.threads import in_threads
@@ -113,6 +113,10 @@ class Acquaintances:
     def knows(self, *sets: Rows) -> bool:
         """Whether all of these rows are listed, but for those off the grid."""
         return all(self._knows(rows) for rows in sets)
+
+    def are_all_near(self, *sets: Rows) -> bool:
+        """Whether none of these rows is off the grid."""
+        return all((self.classes[self.which(rows)].index[rows.stored] >= 0).all() for rows in sets)
 
     def _knows(self, rows: Rows) -> bool:
         of = self.classes[self.which(rows)]

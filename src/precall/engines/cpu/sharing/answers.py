@@ -6,17 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.data.feature_sets import Rows
-from precall.engines.answers import Counts, Floats, Vicinity
-from precall.engines.cpu.acquaintance_kernels import (
+from precall.engines.answers import Counts, Floats, Met, Vicinity
+from precall.engines.cpu.candidates import Candidates, mark_unproven
+from precall.engines.cpu.nearest import kth_distances
+from precall.engines.cpu.relations import Ratios, Side
+from precall.engines.cpu.rows import Places
+from precall.engines.cpu.sharing.acquaintances import Acquaintances
+from precall.engines.cpu.sharing.best import find_best
+from precall.engines.cpu.sharing.kernels import (
     count_among,
     count_around,
     list_vicinity,
     select_group,
 )
-from precall.engines.cpu.acquaintances import Acquaintances
-from precall.engines.cpu.candidates import Candidates, mark_unproven
-from precall.engines.cpu.nearest import kth_distances
-from precall.engines.cpu.rows import Places
 from precall.engines.protocol import Balls, Neighbors
 
 Flags = NDArray[np.bool_]
@@ -133,6 +135,27 @@ def _part(balls: Balls, queries: Places, references: Places, own: Floats, others
         own[:, queries],
         others[:, references],
     )
+
+
+def best_by_lists(
+    known: Acquaintances, sides: tuple[Rows, Rows], thresholds: Floats, ratios: Ratios, part: Places
+) -> tuple[Met, Flags]:
+    """Find the best of some rows of the first side; and of which the lists do not tell.
+
+    Parameters
+    ----------
+    thresholds
+        (n_balls, n) of the balls of the other side.
+    """
+    a, b = (known.which(rows) for rows in sides)
+    own, others, stored = known.classes[a], known.classes[b], sides[0].stored[part]
+    nobody = Met.nobody(len(part), 0, len(thresholds), len(ratios.weights))
+    best, is_open = Side.of(nobody, wants_best=True), np.empty(len(part), np.bool_)
+    find_best(
+        known.lists[a, b], own.index[stored], others.place_in(sides[1]), own.queries(stored),
+        others.references(sides[1]), thresholds, ratios, known.ruler, best, is_open,
+    )  # fmt: skip
+    return best.met(), is_open
 
 
 def vicinity_by_lists(

@@ -1,0 +1,1 @@
+"""One pass over all pairs for many questions about the same rows."""
