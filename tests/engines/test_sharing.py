@@ -140,22 +140,16 @@ def test_who_is_listed_around_rows():
         session.kth(questions)
         found = session.listed(sides[0], slice(40, 90), sides[1], 12)
         assert session.listed(sides[0], slice(0, 5), Rows(generated.copy()), 12) is None
-        step = session.grid.step
     own, other = (((real[40:90, None] - rows[None]) ** 2).sum(axis=2) for rows in (real, generated))
     own[np.arange(50), np.arange(40, 90)] = np.inf
-    expected = np.sqrt(np.sort(own, axis=1)[:, :12])
-    # A code is the squared distance of rows on the grid, each of which is off by √d/2 at most.
-    atol = step * np.sqrt(3)
-    np.testing.assert_allclose(step * np.sqrt(found.distances), expected, 0, atol)
-    np.testing.assert_allclose(
-        np.sqrt(np.take_along_axis(own, found.places, 1)), expected, 0, 2 * atol
-    )
-    row, distances = np.repeat(np.arange(50), np.diff(found.starts)), np.sqrt(other)
-    np.testing.assert_allclose(step * np.sqrt(found.far), distances[row, found.columns], 0, atol)
+    expected = np.sort(own, axis=1)[:, :12]
+    np.testing.assert_allclose(found.distances, expected, 1e-12)
+    np.testing.assert_array_equal(found.places, np.argsort(own, axis=1)[:, :12])
+    row = np.repeat(np.arange(50), np.diff(found.starts))
+    np.testing.assert_allclose(found.far, other[row, found.columns], 1e-12)
     is_listed = np.zeros_like(other, bool)
     is_listed[row, found.columns] = True
-    assert is_listed[distances < expected[:, -1:] - 2 * atol].all()
-    assert not is_listed[distances > expected[:, -1:] + 2 * atol].any()
+    np.testing.assert_array_equal(is_listed, other <= expected[:, -1:])
 
 
 def test_without_sharing_every_question_stands_alone(held, monkeypatch):

@@ -9,7 +9,7 @@ the lists do. The loops stand in ``kernels``.
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, Self
 
@@ -30,13 +30,14 @@ from precall.runtime.threads import in_threads
 Block = tuple[int, range]  # class, and which of its rows
 
 _MOST_GROUPS = 32  # of a class: bits of a word
-_MOST_BYTES = 160 * 2**20  # of all lists; more if the rows themselves take as much
-_SPARE, _LEAST = 1.7, 32  # room of a list: times what is expected, and at least
+_MOST_BYTES, _MOST_TIMES = 160 * 2**20, 3  # of all lists; or so many times the rows themselves
+_SPARE, _LEAST = 1.7, 32  # room of a list: times what is expected, and more
+_ROWS_TRIED, _OTHERS_TRIED = 24, 1024  # of each class, to see how long lists will be
 _SAMPLE = 128  # rows of each class that the first limits are guessed from
 _N_BLOCKS = 16  # of a class, at least; a block meets itself twice, so that few cost time
 _FEWEST = 8  # smallest blocks
 _PRODUCTS = 2 * 10**10  # of two blocks: under a second
-_GUESSES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)  # shares of all blocks met
+_GUESSES = (1 / 16, 1 / 4, 1 / 2, 3 / 4)  # shares of all blocks met
 _MANY_UNKNOWN = 1 / 8
 _WORTH = 1.2  # times as many pairs must be asked about as are compared
 
@@ -50,6 +51,7 @@ class _Class:
     order: Places  # (n,) where each is stored
     index: NDArray[np.int32]  # (n_stored,) the inverse; negative for all others
     groups: list[Rows]  # references that are asked about
+    room: int = 0  # in each list of them
 
     @classmethod
     def of(cls, array: Any, placed: PlacedSet, rows: Sequence[Rows], groups: list[Rows]) -> Self:
@@ -153,11 +155,12 @@ def plan_to_share(
             of = first if rows.array is first.array else second
             if len(of.near(rows)) < max(question.ks):
                 return None
+    share = max(max(q.ks) / len(rows) for q in questions for rows in q.references)
+    planned = tuple(replace(of, room=_room(of, (first, second), share)) for of in (first, second))
     of_rows = 2 * (n + m) * every[0].n_features
-    n_bytes = 8 * sum(
-        n_rows * (_capacity(questions, n) + _capacity(questions, m)) for n_rows in (n, m)
-    )
-    return (first, second) if n_bytes <= max(_MOST_BYTES, 2 * of_rows) else None
+    of_lists = 8 * (n + m) * sum(of.room for of in planned)
+    fits = of_lists <= max(_MOST_BYTES, _MOST_TIMES * of_rows)
+    return (planned[0], planned[1]) if fits else None
 
 
 def _n_asked(question: Neighbors) -> float:
@@ -166,10 +169,24 @@ def _n_asked(question: Neighbors) -> float:
     return n * n / 2 if is_own else n * sum(map(len, question.references))
 
 
-def _capacity(questions: Sequence[Neighbors], n_listed: int) -> int:
-    """Room for those of a class that are as near as any question asks, if classes are alike."""
-    share = max(max(q.ks) / len(rows) for q in questions for rows in q.references)
-    return _LEAST + math.ceil(_SPARE * share * n_listed)
+def _room(listed: _Class, classes: Sequence[_Class], share: float) -> int:
+    """Room for a class in the lists of both: what a few rows would list of a few others.
+
+    That is a share of the class, and whoever the grid cannot tell from the last of these.
+    """
+    others = listed.placed.placed.select(listed.order[:_OTHERS_TRIED])
+    columns = others.q.astype(np.float64).T
+    largest_error = float(listed.placed.placed.error[listed.order].max())
+    rank = max(1, math.ceil(share * len(others.norm)))
+    shares = []
+    for of in classes:
+        rows = of.placed.placed.select(of.order[:_ROWS_TRIED])
+        codes = rows.norm[:, None] + others.norm - 2 * (rows.q.astype(np.float64) @ columns)
+        kth = np.partition(codes, rank - 1, axis=1)[:, rank - 1]
+        reach = (np.sqrt(np.maximum(kth, 0.0)) + 2 * (rows.error + largest_error)) ** 2
+        shares.append((codes <= reach[:, None]).mean(axis=1))
+    expected = len(listed) * float(np.concatenate(shares).mean())
+    return min(_LEAST + math.ceil(_SPARE * expected), len(listed) + 1)
 
 
 class Introduction:
@@ -202,8 +219,8 @@ class Introduction:
                 n_padded = sizes[a] * math.ceil(len(classes[a]) / sizes[a])
                 needs = _needs(questions, classes[a], classes[b])
                 error = self.rows[a].error + float(self.rows[b].error.max(initial=0.0))
-                capacity = _capacity(questions, len(classes[b]))
-                self.lists[a, b] = _no_lists(error, capacity, n_padded, needs, words[b])
+                room = classes[b].room
+                self.lists[a, b] = _no_lists(error, room, n_padded, needs, words[b])
         self.never = np.full(max(map(len, (of.norm for of in self.cols))), NONE, np.int32)
 
     def hold(self, threads: int, advance: Callable[[float], None]) -> Acquaintances | None:

@@ -169,8 +169,16 @@ def vicinity_by_lists(
     n = len(rows)
     is_known, starts = np.empty(n, np.bool_), np.empty(n + 1, np.int64)
     places, distances = np.empty((n, depth), np.int64), np.empty((n, depth))
+    other_class = known.classes[b]
     columns, far = list_vicinity(
-        known.lists[a, a], known.lists[a, b], rows, of.place_in(own),
-        known.classes[b].place_in(other), is_known, places, distances, starts,
-    )  # fmt: skip
+        (known.lists[a, a], known.lists[a, b]),
+        rows,
+        (of.place_in(own), other_class.place_in(other)),
+        (of.references(own), other_class.references(other)),
+        known.ruler,
+        is_known,
+        places,
+        distances,
+        starts,
+    )
     return Vicinity(places, distances, starts, columns, far) if is_known.all() else None

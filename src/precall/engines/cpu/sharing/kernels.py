@@ -18,6 +18,7 @@ from precall.engines.cpu.candidates import (
     tolerance_of,
 )
 from precall.engines.cpu.counts import settle
+from precall.engines.cpu.pairs import fast_squared
 from precall.engines.cpu.rulers import code_limits, widened
 from precall.engines.cpu.tiling.tiles import ALL, NONE, find_hits
 from precall.runtime.compiling import njit
@@ -221,56 +222,61 @@ def select_group(lists, rows, place, label, found):
 
 
 @njit(cache=True, nogil=True)
-def _nearest_others(lists, i, itself, place, depth, codes, cols):
-    """The ``depth`` nearest listed rows of a group, nearest first, less itself; whether known."""
-    n, listed_codes, listed_cols = 0, lists.codes[i], lists.cols[i]
+def _measure_within(lists, i, itself, place, limit, row, members, places, distances):
+    """Measure the listed rows of a group with a code up to a limit, less itself; how many."""
+    n, codes, cols = 0, lists.codes[i], lists.cols[i]
     for t in range(lists.sizes[i]):
-        j = listed_cols[t]
-        codes[n], cols[n] = listed_codes[t], place[j]
-        n += (place[j] >= 0) & (j != itself)
-    if n < depth:
-        return False
-    kth, kept = kth_smallest(codes[:n], depth), 0
-    for t in range(n):
-        code = codes[t]
-        codes[kept], cols[kept] = code, cols[t]
-        kept += code <= kth
-    sort_together(codes[:kept], cols[:kept])
-    return True
+        j = cols[t]
+        if codes[t] <= limit and place[j] >= 0 and j != itself:
+            places[n], distances[n] = place[j], fast_squared(row, members.base[members.near[j]])
+            n += 1
+    return n
 
 
 @njit(cache=True, nogil=True)
-def list_vicinity(own, other, rows, own_place, other_place, is_known, places, distances, starts):
+def _reach_of_nearest(lists, i, itself, place, depth, ruler, codes):
+    """A code that the ``depth`` nearest of a group, less itself, surely are within; ALL if none."""
+    n, listed_codes, listed_cols = 0, lists.codes[i], lists.cols[i]
+    for t in range(lists.sizes[i]):
+        j = listed_cols[t]
+        codes[n] = listed_codes[t]
+        n += (place[j] >= 0) & (j != itself)
+    if n < depth:
+        return np.int64(ALL)
+    return np.int64(widened(kth_smallest(codes[:n], depth), lists.error[i], ruler))
+
+
+@njit(cache=True, nogil=True)
+def list_vicinity(lists, rows, place, members, ruler, is_known, places, distances, starts):
     """List who is around some rows, as :class:`Vicinity` says; returns columns and distances.
 
     Parameters
     ----------
-    own, other
-        Lists of the class of the rows among itself, and among the other class.
-    own_place, other_place
-        Where each listed row stands; negative for those that nobody asks about.
+    lists, place, members
+        Of the class of the rows, and of the other: the lists of these rows among it; where each
+        listed row stands, negative for those that nobody asks about; the rows themselves.
     is_known, places, distances, starts
         Output: whether the lists tell, and if so, what.
     """
-    depth, n_found = places.shape[1], 0
-    codes, cols = np.empty((2, own.codes.shape[1]), np.int32)
+    (own, other), (own_place, other_place), (own_rows, other_rows) = lists, place, members
+    depth, n_found, room = places.shape[1], 0, own.codes.shape[1]
+    codes, near, far_off = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room)
     most = len(rows) * other.codes.shape[1]
-    columns, far = np.empty(most, np.int64), np.empty(most)
-    starts[0] = 0
+    columns, far, starts[0] = np.empty(most, np.int64), np.empty(most), 0
     for r in range(len(rows)):
-        i = rows[r]
-        is_known[r] = _nearest_others(own, i, i, own_place, depth, codes, cols)
+        i, row = rows[r], own_rows.base[own_rows.near[rows[r]]]
+        reach = _reach_of_nearest(own, i, i, own_place, depth, ruler, codes)
+        is_known[r] = reach <= own.limits[i] and reach <= other.limits[i]
         if is_known[r]:
-            farthest = codes[depth - 1]
-            is_known[r] = other.sizes[i] != UNKNOWN and farthest <= other.limits[i]
-        if is_known[r]:
-            for t in range(depth):
-                places[r, t], distances[r, t] = cols[t], codes[t]
-            other_codes, other_cols = other.codes[i], other.cols[i]
-            for t in range(other.sizes[i]):
-                code, column = other_codes[t], other_place[other_cols[t]]
-                columns[n_found], far[n_found] = column, code
-                n_found += (column >= 0) & (code <= farthest)
+            n = _measure_within(own, i, i, own_place, reach, row, own_rows, near, far_off)
+            sort_together(far_off[:n], near[:n])
+            places[r], distances[r] = near[:depth], far_off[:depth]
+            n = _measure_within(
+                other, i, -1, other_place, reach, row, other_rows, columns[n_found:], far[n_found:]
+            )
+            for t in range(n_found, n_found + n):  # those that are no farther
+                columns[n_found], far[n_found] = columns[t], far[t]
+                n_found += far[t] <= distances[r, depth - 1]
         starts[r + 1] = n_found
     return columns[:n_found].copy(), far[:n_found].copy()
 
@@ -304,21 +310,27 @@ def count_around(lists, rows, place, thresholds, queries, references, ruler, cou
         Output, (n_balls, n_queries): where the ball reaches beyond what is listed.
     """
     codes, cols, room = np.empty((3, lists.codes.shape[1]), np.int32)
+    inner, outer = np.empty((2, len(thresholds)), np.int64)
     for q in range(len(rows)):
-        i, n = rows[q], 0
+        i, n, farthest = rows[q], 0, np.int64(NONE)
         if i < 0 or lists.sizes[i] == UNKNOWN:
             is_open[:, q] = True
             continue
-        listed_codes, listed_cols = lists.codes[i], lists.cols[i]
-        for t in range(lists.sizes[i]):
-            j = listed_cols[t]
-            codes[n], cols[n] = listed_codes[t], j
-            n += place[j] >= 0
         for ball in range(len(thresholds)):
-            inner, outer = code_limits(thresholds[ball, q], lists.error[i], ruler)
-            is_open[ball, q] = outer > lists.limits[i]
+            inner[ball], outer[ball] = code_limits(thresholds[ball, q], lists.error[i], ruler)
+            is_open[ball, q] = outer[ball] > lists.limits[i]
             if not is_open[ball, q]:
-                within, n_open = _count_within_limits(codes, cols, n, inner, outer, room)
+                farthest = max(farthest, outer[ball])
+        listed_codes, listed_cols = lists.codes[i], lists.cols[i]
+        for t in range(lists.sizes[i]):  # no branches: they would be guessed wrong
+            code, j = listed_codes[t], listed_cols[t]
+            codes[n], cols[n] = code, j
+            n += (code <= farthest) & (place[j] >= 0)
+        for ball in range(len(thresholds)):
+            if not is_open[ball, q]:
+                within, n_open = _count_within_limits(
+                    codes, cols, n, inner[ball], outer[ball], room
+                )
                 for t in range(n_open):
                     within += settle(queries, q, references, room[t], thresholds[ball, q], ruler)
                 counts[q, ball] += within
