@@ -131,13 +131,16 @@ def test_as_many_pairs_are_reported_as_were_asked_about():
     assert sum(compared) == pytest.approx(sum(ask.n_pairs for ask in asks), rel=0.02)
 
 
-def test_who_is_listed_around_rows():
+@pytest.mark.parametrize("n_unknown", [0, 3])
+def test_who_is_listed_around_rows(n_unknown):
     real, generated = drawn("normal", d=3)
     sides = Rows(real), Rows(generated)
     questions = [Neighbors(rows, sides, [30]) for rows in sides]
     with CpuEngine().open(2, lambda n_pairs: None) as session, session.sharing():
         session.place(*sides)
         session.kth(questions)
+        of_real = session._known.classes[0].index
+        session._known.lists[0, 1].limits[of_real[40 : 40 + n_unknown]] = -1
         found = session.listed(sides[0], slice(40, 90), sides[1], 12)
         assert session.listed(sides[0], slice(0, 5), Rows(generated.copy()), 12) is None
     own, other = (((real[40:90, None] - rows[None]) ** 2).sum(axis=2) for rows in (real, generated))

@@ -1,5 +1,6 @@
 """Answers that are read off lists of acquaintances, and what they leave open."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ from precall.engines.protocol import Balls, Neighbors
 Flags = NDArray[np.bool_]
 
 _NOBODY_IN = -1.0  # a threshold
+_FEW_UNKNOWN = 1 / 20  # rows: more are compared faster by products
 
 
 def kth_by_lists(known: Acquaintances, question: Neighbors, places: Places) -> Floats:
@@ -161,24 +163,24 @@ def best_by_lists(
 def vicinity_by_lists(
     known: Acquaintances, own: Rows, part: slice, other: Rows, depth: int
 ) -> Vicinity | None:
-    """Tell who is around some rows; ``None`` if it is not told of all of them."""
+    """Tell who is around some rows; ``None`` if lists do not tell it of enough of them."""
     a, b = known.which(own), known.which(other)
     of, rows = known.classes[a], known.classes[a].index[own.stored[part]]
     if (rows < 0).any() or of.placed.placed.is_far[own.stored].any():
         return None
     n = len(rows)
-    is_known, starts = np.empty(n, np.bool_), np.empty(n + 1, np.int64)
+    starts = np.empty(n + 1, np.int64)
     places, distances = np.empty((n, depth), np.int64), np.empty((n, depth))
     other_class = known.classes[b]
-    columns, far = list_vicinity(
+    found = list_vicinity(
         (known.lists[a, a], known.lists[a, b]),
         rows,
         (of.place_in(own), other_class.place_in(other)),
         (of.references(own), other_class.references(other)),
         known.ruler,
-        is_known,
+        math.ceil(_FEW_UNKNOWN * n),
         places,
         distances,
         starts,
     )
-    return Vicinity(places, distances, starts, columns, far) if is_known.all() else None
+    return None if found is None else Vicinity(places, distances, starts, *found)

@@ -247,7 +247,18 @@ def _reach_of_nearest(lists, i, itself, place, depth, ruler, codes):
 
 
 @njit(cache=True, nogil=True)
-def list_vicinity(lists, rows, place, members, ruler, is_known, places, distances, starts):
+def _measure_all(row, itself, place, members, places, distances):
+    """Measure every row of a group, less itself, whoever is listed; how many."""
+    n = 0
+    for j in range(len(place)):
+        if place[j] >= 0 and j != itself:
+            places[n], distances[n] = place[j], fast_squared(row, members.base[members.near[j]])
+            n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def list_vicinity(lists, rows, place, members, ruler, most_unknown, places, distances, starts):
     """List who is around some rows, as :class:`Vicinity` says; returns columns and distances.
 
     Parameters
@@ -255,28 +266,35 @@ def list_vicinity(lists, rows, place, members, ruler, is_known, places, distance
     lists, place, members
         Of the class of the rows, and of the other: the lists of these rows among it; where each
         listed row stands, negative for those that nobody asks about; the rows themselves.
-    is_known, places, distances, starts
-        Output: whether the lists tell, and if so, what.
+    most_unknown
+        Rows that may be compared with everybody, where the lists do not tell.
+    places, distances, starts
+        Output; unless there are more such rows: then nothing is returned.
     """
     (own, other), (own_place, other_place), (own_rows, other_rows) = lists, place, members
-    depth, n_found, room = places.shape[1], 0, own.codes.shape[1]
-    codes, near, far_off = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room)
-    most = len(rows) * other.codes.shape[1]
+    depth, n_found, n_unknown = places.shape[1], 0, 0
+    codes, near = np.empty(own.codes.shape[1], np.int32), np.empty(len(own_place), np.int64)
+    far_off = np.empty(len(own_place))
+    most = len(rows) * other.codes.shape[1] + most_unknown * len(other_place)
     columns, far, starts[0] = np.empty(most, np.int64), np.empty(most), 0
     for r in range(len(rows)):
         i, row = rows[r], own_rows.base[own_rows.near[rows[r]]]
         reach = _reach_of_nearest(own, i, i, own_place, depth, ruler, codes)
-        is_known[r] = reach <= own.limits[i] and reach <= other.limits[i]
-        if is_known[r]:
+        rest, far_rest = columns[n_found:], far[n_found:]
+        if reach <= own.limits[i] and reach <= other.limits[i]:
             n = _measure_within(own, i, i, own_place, reach, row, own_rows, near, far_off)
-            sort_together(far_off[:n], near[:n])
-            places[r], distances[r] = near[:depth], far_off[:depth]
-            n = _measure_within(
-                other, i, -1, other_place, reach, row, other_rows, columns[n_found:], far[n_found:]
-            )
-            for t in range(n_found, n_found + n):  # those that are no farther
-                columns[n_found], far[n_found] = columns[t], far[t]
-                n_found += far[t] <= distances[r, depth - 1]
+            m = _measure_within(other, i, -1, other_place, reach, row, other_rows, rest, far_rest)
+        elif n_unknown == most_unknown:
+            return None
+        else:
+            n = _measure_all(row, i, own_place, own_rows, near, far_off)
+            m = _measure_all(row, -1, other_place, other_rows, rest, far_rest)
+            n_unknown += 1
+        sort_together(far_off[:n], near[:n])
+        places[r], distances[r] = near[:depth], far_off[:depth]
+        for t in range(n_found, n_found + m):  # those that are no farther
+            columns[n_found], far[n_found] = columns[t], far[t]
+            n_found += far[t] <= distances[r, depth - 1]
         starts[r + 1] = n_found
     return columns[:n_found].copy(), far[:n_found].copy()
 
