@@ -97,6 +97,24 @@ def with_intervals(n, d, rounds):
     return f"### (c) n = m = {n}, d = {d}\n\n" + tabulate(rows, headings, "github")
 
 
+def default_run(n, d, rounds):
+    """(d): what the command line does by default, without headline, page and modes."""
+    real, generated = samples(n, d)
+    product = np.empty((n, n), np.float32)
+    run = partial(precall.evaluate, real, generated, headline=False, intervals=True)
+    seconds = interleaved(
+        {
+            "unit (sgemm)": lambda: contenders.unit(real, generated, 0, product),
+            "four curves over four halves, default scores, intervals": run,
+        },
+        rounds,
+    )
+    unit = seconds["unit (sgemm)"]
+    rows = [[name, f"{s:.3f}", f"{s / unit:.2f}"] for name, s in seconds.items()]
+    headings = ["", "seconds", "units"]
+    return f"### (d) n = m = {n}, d = {d}\n\n" + tabulate(rows, headings, "github")
+
+
 def growth(sizes, d, k, rounds):
     """Seconds of (a) as n doubles."""
     seconds = []
@@ -134,6 +152,8 @@ def main():
         partial(everything, n, 2048, rounds),
         partial(with_intervals, n, 64, rounds),
         partial(with_intervals, n, 2048, rounds),
+        partial(default_run, n, 64, rounds),
+        partial(default_run, n, 2048, rounds),
         partial(four_numbers, large, 64, 5, rounds, with_peers=False),
         partial(growth, [n // 2, n, 2 * n, 4 * n], 64, 5, rounds),
         partial(nasty.tables, rounds, n=n // 5 * 4),

@@ -33,6 +33,7 @@ def held(monkeypatch):
 
     monkeypatch.setattr(Introduction, "hold", watched)
     monkeypatch.setattr(acquaintances, "_FEWEST", 2)
+    monkeypatch.setattr(acquaintances, "_PER_LISTED", 0)
     return found
 
 

@@ -39,7 +39,8 @@ _FEWEST = 8  # smallest blocks
 _PRODUCTS = 2 * 10**10  # of two blocks: under a second
 _GUESSES = (1 / 16, 1 / 4, 1 / 2, 3 / 4)  # shares of all blocks met
 _MANY_UNKNOWN = 1 / 8
-_WORTH = 1.2  # times as many pairs must be asked about as are compared
+_TEST = 32  # features that take as long as the test of a pair
+_PER_LISTED = 1500  # products that take as long as listing a row and reading it again and again
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +149,8 @@ def plan_to_share(
     )
     n, m = len(first), len(second)
     has_rows = min(n, m) >= _FEWEST * math.lcm(shape.rows, shape.cols)
-    if not has_rows or _WORTH * (n + m) ** 2 / 2 > sum(map(_n_asked, questions)):
+    n_spared = sum(map(_n_asked, questions)) - (n + m) ** 2 / 2
+    if not has_rows or n_spared < 0:
         return None
     for question in questions:
         for rows in question.references:
@@ -160,7 +162,8 @@ def plan_to_share(
     of_rows = 2 * (n + m) * every[0].n_features
     of_lists = 8 * (n + m) * sum(of.room for of in planned)
     fits = of_lists <= max(_MOST_BYTES, _MOST_TIMES * of_rows)
-    return (planned[0], planned[1]) if fits else None
+    is_worth_it = n_spared * (every[0].n_features + _TEST) >= _PER_LISTED * of_lists / 8
+    return (planned[0], planned[1]) if fits and is_worth_it else None
 
 
 def _n_asked(question: Neighbors) -> float:
