@@ -150,20 +150,20 @@ def plan_to_share(
     n, m = len(first), len(second)
     has_rows = min(n, m) >= _FEWEST * math.lcm(shape.rows, shape.cols)
     n_spared = sum(map(_n_asked, questions)) - (n + m) ** 2 / 2
-    if not has_rows or n_spared < 0:
+    most_listed = n_spared * (every[0].n_features + _TEST) / _PER_LISTED
+    share = max(max(q.ks) / len(rows) for q in questions for rows in q.references)
+    if not has_rows or most_listed < _SPARE * share * (n + m) ** 2:
         return None
     for question in questions:
         for rows in question.references:
             of = first if rows.array is first.array else second
             if len(of.near(rows)) < max(question.ks):
                 return None
-    share = max(max(q.ks) / len(rows) for q in questions for rows in q.references)
     planned = tuple(replace(of, room=_room(of, (first, second), share)) for of in (first, second))
     of_rows = 2 * (n + m) * every[0].n_features
     of_lists = 8 * (n + m) * sum(of.room for of in planned)
     fits = of_lists <= max(_MOST_BYTES, _MOST_TIMES * of_rows)
-    is_worth_it = n_spared * (every[0].n_features + _TEST) >= _PER_LISTED * of_lists / 8
-    return (planned[0], planned[1]) if fits and is_worth_it else None
+    return (planned[0], planned[1]) if fits and of_lists <= 8 * most_listed else None
 
 
 def _n_asked(question: Neighbors) -> float:
