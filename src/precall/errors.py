@@ -20,7 +20,17 @@ class InputError(ValueError):
 
 
 class ClusterError(ConnectionError):
-    """The cluster cannot do the work, or was lost; the message says what is left of the work."""
+    """The cluster cannot do the work, or was lost; the message says what is left of the work.
+
+    Examples
+    --------
+    >>> import precall
+    >>> try:
+    ...     raise precall.ClusterError("no worker is connected to tcp://scheduler:8786")
+    ... except ConnectionError as error:
+    ...     print(error)
+    no worker is connected to tcp://scheduler:8786
+    """
 
 
 class PrecallWarning(UserWarning):

@@ -13,7 +13,11 @@ from precall.cli import _cli
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 GENERATED = ("_build", "examples", "backreferences", "generated")
-SHOWN = ("README.md", "CONTRIBUTING.md", "benchmarks/results.md", "benchmarks/gpu.md")
+SHOWN = (
+    "README.md",
+    "CONTRIBUTING.md",
+    *(f"benchmarks/{n}.md" for n in ("results", "gpu", "cluster")),
+)
 PAGES = [
     path
     for path in [*(ROOT / name for name in SHOWN), *sorted(DOCS.rglob("*.md"))]
