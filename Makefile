@@ -24,12 +24,13 @@ test: $(VENV)/.dev  ## run every test, doctest and README example
 	$(FORGET_KERNELS)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-test-gpu: $(VENV)-gpu/.torch  ## the GPU engine without a GPU: ordinary operations, then kernels interpreted
+test-gpu: $(VENV)-gpu/.torch  ## the GPU engine without a GPU: ordinary operations, then kernels interpreted; what else needs torch
 	$(VENV)-gpu/bin/python -m pytest -q -n 2 tests/engines/test_gpu_bounds.py tests/engines/test_gpu_contract.py tests/data/test_device_arrays.py
 	TRITON_INTERPRET=1 $(VENV)-gpu/bin/python -m pytest -q -n 2 tests/engines/test_gpu_contract.py
+	PYTHONPATH=$(VENV)-gpu/peers $(VENV)-gpu/bin/python -m pytest -q -n 2 tests/scores/test_conventions.py tests/data/test_reader_formats.py tests/data/test_inputs.py
 
 test-extractors: $(VENV)-gpu/.torch  ## models that make features, against other definitions of them
-	$(VENV)-gpu/bin/python -m pytest -q -n 2 tests/extractors tests/extraction tests/inputs tests/cli/test_extracting.py
+	PYTHONPATH=$(VENV)-gpu/peers $(VENV)-gpu/bin/python -m pytest -q -n 2 tests/extractors tests/extraction tests/inputs tests/cli/test_extracting.py
 
 test-integrations: $(VENV)-gpu/.torch  ## training loops: torchmetrics, two processes, Lightning
 	$(VENV)-gpu/bin/python -m pytest -q -n 2 --dist loadfile tests/integrations src/precall/integrations
@@ -68,11 +69,11 @@ $(VENV)/.dev: $(VENV)/.python pyproject.toml
 	touch $@ $(VENV)/.runtime
 
 # One environment for all that needs torch: a build without a GPU, the models that make features,
-# and other programs' definitions of their networks.
+# and apart from them, since torchmetrics would want all of it, another program's definition of one.
 $(VENV)-gpu/.torch: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-gpu
 	$(VENV)-gpu/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[test,images,text,audio]' torch==2.13.0 triton lightning tensorboard torchmetrics efficientnet_lite_pytorch==0.1.0
-	$(VENV)-gpu/bin/python -m pip --disable-pip-version-check install --quiet --no-deps torch-fidelity==0.4.0
+	$(VENV)-gpu/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --target $(VENV)-gpu/peers torch-fidelity==0.4.0
 	touch $@
 
 $(VENV)-docs/.sphinx: pyproject.toml
