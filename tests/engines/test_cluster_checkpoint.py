@@ -95,7 +95,7 @@ def test_a_folder_of_other_files_is_refused(tmp_path):
 
 
 def test_the_next_run_computes_nothing_again(client, tmp_path):
-    """But for pieces that were damaged, or swapped."""
+    """But for pieces that were damaged, swapped, or whole but of another shape."""
     fold = fold_of(*two_sets(600, 500))
     plan = plan_for(fold, {1, 4})
     expected = measure(CpuEngine(), fold, plan)
@@ -103,13 +103,15 @@ def test_the_next_run_computes_nothing_again(client, tmp_path):
     assert_same(measure(engine, fold, plan), expected)
     names = {path.name for path in (tmp_path / "checkpoint").glob("*.piece")}
     assert len(engine.last.computed) == len(names) > 20
-    first, second, third, *_ = sorted((tmp_path / "checkpoint").glob("*.piece"))
+    first, second, third, other, *_ = sorted((tmp_path / "checkpoint").glob("*.piece"))
     first.write_bytes(first.read_bytes()[:-8])
     second.write_bytes(third.read_bytes())
+    other.unlink()
+    Checkpoint(str(tmp_path / "checkpoint")).save(other.stem, PIECE)
     again = Recording(client, tmp_path / "checkpoint")
     assert_same(measure(again, fold, plan), expected)
-    assert sorted(again.last.computed) == sorted([first.stem, second.stem])
-    assert len(again.last.found) == len(names) - 2
+    assert sorted(again.last.computed) == sorted([first.stem, second.stem, other.stem])
+    assert len(again.last.found) == len(names) - 3
 
 
 class Recording(Cluster):

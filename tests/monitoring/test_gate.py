@@ -235,3 +235,9 @@ def test_the_command_refuses_faulty_options(run, baseline, tmp_path):
     code, _, err = run("gate", path, "--against", path, "--max-drop", "recall=0", "--junit", path)
     assert code == 2
     assert "it is one of the inputs" in err
+
+
+def test_a_loss_that_chance_explains_does_not_fail():
+    """Measured worse by .05 where .02 is allowed, but by no more than .01 for sure."""
+    assert not Check("recall", 0.9, 0.85, False, 0.02, 0.01, 0.09).fails
+    assert Check("recall", 0.9, 0.85, False, 0.02, 0.03, 0.07).fails
