@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from precall.engines.cpu.pairs import canonical_squared
 from precall.engines.cpu.rulers import is_exact, widened
-from precall.engines.cpu.tiling.tiles import ALL, NONE, find_hits
+from precall.engines.cpu.tiling.tiles import ALL, NONE, STRIP, find_hits
 from precall.runtime.compiling import njit
 
 Floats = NDArray[np.float64]
@@ -174,18 +174,32 @@ def guessed_rank(depth, share):
 
 
 @njit(cache=True, nogil=True)
+def drop_beyond(codes, cols, n, limit):
+    """Drop what is beyond a limit; returns how many are left."""
+    kept = 0
+    for t in range(n):  # no branches: they would be guessed wrong
+        code = codes[t]
+        codes[kept], cols[kept] = code, cols[t]
+        kept += code <= limit
+    return kept
+
+
+@njit(cache=True, nogil=True)
 def guess_limits(found, start, stop, depth, share, ruler):
     """Guess from a random ``share`` of the references how far all that matter will reach.
 
     For the queries between ``start`` and ``stop``.
     """
-    rank, limits = guessed_rank(depth, share), found.limits
+    rank, limits, tile = guessed_rank(depth, share), found.limits, found.tile
+    codes, cols, sizes, errors = found.codes, found.cols, found.sizes, found.error
     for i in range(start, stop):
-        if found.sizes[i] >= rank:
-            seen, limit = found.codes[i, : found.sizes[i]], max(limits[i], 0)
-            roughly = bisect(seen, rank, np.int32(limit), tolerance_of(limit, ruler))
-            limits[i] = min(limits[i], widened(roughly, found.error[i], ruler))
-            found.tile[i] = limits[i]
+        if sizes[i] >= rank:
+            limit = max(limits[i], 0)
+            tolerance = tolerance_of(limit, ruler)
+            roughly = bisect(codes[i, : sizes[i]], rank, np.int32(limit), tolerance)
+            limits[i] = min(limits[i], widened(roughly, errors[i], ruler))
+            tile[i] = limits[i]
+            sizes[i] = drop_beyond(codes[i], cols[i], sizes[i], limits[i])
 
 
 @njit(cache=True, nogil=True)
@@ -248,7 +262,7 @@ def collect_nearest(
         Output.
     """
     kernel, a, b, row_norm, col_norm, n_rows, n_cols = tiles
-    (pairs, tile, masks), (first_row, first_col) = hits, first
+    (pairs, tile, masks, places), (first_row, first_col) = hits, first
     codes, cols, sizes, limits = found.codes, found.cols, found.sizes, found.tile
     row_limit = limits[first_row : first_row + len(row_norm)]
     col_limit = limits[first_col : first_col + len(col_norm)] if is_mutual else never
@@ -263,20 +277,21 @@ def collect_nearest(
                 last = first_row + min(stop * a.shape[2], n_rows)
                 share = b_panel / n_guessed
                 guess_limits(found, first_row + start * a.shape[2], last, depth, share, ruler)
-            for a_panel in range(start, stop):
+            for panel in range(start, stop, STRIP):
                 n_hits = find_hits(
-                    kernel, a, b, row_norm, col_norm, n_rows, n_cols, a_panel, b_panel, row_limit,
-                    col_limit, pairs, tile, masks,
+                    kernel, a, b, row_norm, col_norm, n_rows, n_cols, panel,
+                    min(panel + STRIP, stop), b_panel, row_limit, col_limit, pairs, tile, masks,
+                    places,
                 )  # fmt: skip
                 for t in range(n_hits):
                     i, j, code = first_row + pairs[0, t], first_col + pairs[1, t], pairs[2, t]
-                    if code <= limits[i]:
-                        codes[i, sizes[i]], cols[i, sizes[i]] = code, 2 * j + label
-                        sizes[i] += 1
-                        if sizes[i] == capacity:
-                            sizes[i] = _make_room(found, i, depth, queries, references, room, ruler)
-                    if is_mutual and code <= limits[j]:
+                    # Written in any case, and kept if it matters: branches would be guessed wrong.
+                    codes[i, sizes[i]], cols[i, sizes[i]] = code, 2 * j + label
+                    sizes[i] += code <= limits[i]
+                    if sizes[i] == capacity:
+                        sizes[i] = _make_room(found, i, depth, queries, references, room, ruler)
+                    if is_mutual:
                         codes[j, sizes[j]], cols[j, sizes[j]] = code, 2 * i + label
-                        sizes[j] += 1
+                        sizes[j] += code <= limits[j]
                         if sizes[j] == capacity:
                             sizes[j] = _make_room(found, j, depth, queries, references, room, ruler)

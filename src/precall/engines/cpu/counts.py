@@ -6,7 +6,7 @@ import numpy as np
 
 from precall.engines.cpu.pairs import are_too_many, is_beyond, is_within
 from precall.engines.cpu.rulers import code_limits
-from precall.engines.cpu.tiling.tiles import NONE, find_hits
+from precall.engines.cpu.tiling.tiles import NONE, STRIP, find_hits
 from precall.runtime.compiling import njit
 
 HITS_AT_A_TIME = 64
@@ -152,17 +152,18 @@ def count_near(tiles, bound, queries, references, thresholds, waiting, hits, cou
     Whether it was done; if not, too many pairs on the grid were in doubt.
     """
     kernel, a, b, row_norm, col_norm, n_rows, n_cols = tiles
-    found, tile, masks = hits
+    found, room, masks, places = hits
     limits, ruler = limits_of_balls(tiles, thresholds, bound), bound.ruler
     row_tile, col_tile = limits.row_tile, limits.col_tile
     codes, cols, sizes = waiting.codes, waiting.cols, waiting.sizes
     counts[:], sizes[:] = 0, 0
     n_in_doubt = 0
     for b_panel in range(b.shape[0]):
-        for a_panel in range(a.shape[0]):
+        for start in range(0, a.shape[0], STRIP):
             n_hits = find_hits(
-                kernel, a, b, row_norm, col_norm, n_rows, n_cols, a_panel, b_panel, row_tile,
-                col_tile, found, tile, masks,
+                kernel, a, b, row_norm, col_norm, n_rows, n_cols, start,
+                min(start + STRIP, a.shape[0]), b_panel, row_tile, col_tile, found, room, masks,
+                places,
             )  # fmt: skip
             for t in range(n_hits):
                 i = found[0, t]

@@ -118,7 +118,7 @@ def _look(found, start, limits, row_limit, is_last, n_rows, open_rows):
 def _sweep(tiles, never, first, limits, row_limit, found, open_rows, hits):
     """Collect what may be within the limits of a block of queries that begins at ``first``."""
     kernel, a, b, row_norm, col_norm, n_queries, n_cols = tiles
-    pairs, tile, masks = hits
+    pairs, room, masks, places = hits
     n_rows, n_panels = a.shape[2], b.shape[0]
     codes, kept, sizes = found.codes, found.kept, found.sizes
     last, start = min(first + len(open_rows), a.shape[0]), first * n_rows
@@ -129,8 +129,8 @@ def _sweep(tiles, never, first, limits, row_limit, found, open_rows, hits):
             if open_rows[a_panel - first] == 0:
                 continue
             n_hits = find_hits(
-                kernel, a, b, row_norm, col_norm, n_queries, n_cols, a_panel, b_panel, row_limit,
-                never, pairs, tile, masks,
+                kernel, a, b, row_norm, col_norm, n_queries, n_cols, a_panel, a_panel + 1, b_panel,
+                row_limit, never, pairs, room, masks, places,
             )  # fmt: skip
             for t in range(n_hits):
                 s = pairs[0, t] - start

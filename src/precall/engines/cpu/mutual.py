@@ -20,7 +20,7 @@ from precall.engines.cpu.rulers import Ruler
 from precall.engines.cpu.tiling.tiles import Tiles, room_for_hits
 from precall.runtime.threads import in_threads
 
-_LEAST_CAPACITY = 32
+_LEAST_CAPACITY = 40
 _CAPACITY_PER_NEIGHBOR = 3
 _MOST_BYTES = 64 * 2**20  # of all lists
 _N_BLOCKS = 16  # at least; a block meets itself twice, so that few cost time
@@ -100,11 +100,19 @@ def _block_size(n: int, n_features: int, shape: TileShape, threads: int) -> int:
 
 
 def all_pairs(n_blocks: int) -> list[tuple[int, int]]:
-    """Every pair of blocks, such that all blocks see the others evenly, and few wait."""
-    steps = [
-        (i, (i + step) % n_blocks) for step in range(n_blocks // 2 + 1) for i in range(n_blocks)
-    ]
-    return list(dict.fromkeys((min(pair), max(pair)) for pair in steps))
+    """Every pair of blocks: each with itself, then rounds in which everybody meets one other.
+
+    So all blocks see the others evenly, and those who meet at the same time are not the same: a
+    tournament in which one place is held and the others move on (with an odd number, it is empty).
+    """
+    n_places = n_blocks + n_blocks % 2
+    pairs = [(i, i) for i in range(n_blocks)]
+    for turn in range(n_places - 1):
+        others = [(turn + place) % (n_places - 1) for place in range(n_places - 1)]
+        meeting = [(n_places - 1, others[0])]
+        meeting += [(others[i], others[-i]) for i in range(1, n_places // 2)]
+        pairs += [(min(pair), max(pair)) for pair in meeting if max(pair) < n_blocks]
+    return pairs
 
 
 def tiles_between(

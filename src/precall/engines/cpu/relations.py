@@ -16,7 +16,7 @@ from precall.engines.cpu.pairs import (
     is_within_by,
 )
 from precall.engines.cpu.rulers import code_limits, least_distance
-from precall.engines.cpu.tiling.tiles import ALL, find_hits
+from precall.engines.cpu.tiling.tiles import ALL, STRIP, find_hits
 from precall.runtime.compiling import njit
 
 _MEETINGS = 16  # that a row needs to find the best, on any ruler
@@ -197,7 +197,7 @@ def relate(tiles, bound, queries, references, thresholds, ratios, hits, of_query
     Whether it was done; if not, too many pairs on the grid were in doubt.
     """
     kernel, a, b, row_norm, col_norm, n_rows, n_cols = tiles
-    found, tile, masks = hits
+    found, room, masks, places = hits
     _narrow_again(of_near, ratios.largest, bound)
     limits, ruler = limits_of_balls(tiles, thresholds, bound), bound.ruler
     row_inner, row_outer, col_inner, col_outer, row_ball, col_ball = limits
@@ -210,10 +210,11 @@ def relate(tiles, bound, queries, references, thresholds, ratios, hits, of_query
     )  # fmt: skip
     n_in_doubt = -_MEETING * _MEETINGS * (n_rows + n_cols)
     for b_panel in range(b.shape[0]):
-        for a_panel in range(a.shape[0]):
+        for start in range(0, a.shape[0], STRIP):
             n_hits = find_hits(
-                kernel, a, b, row_norm, col_norm, n_rows, n_cols, a_panel, b_panel, row_tile,
-                col_tile, found, tile, masks,
+                kernel, a, b, row_norm, col_norm, n_rows, n_cols, start,
+                min(start + STRIP, a.shape[0]), b_panel, row_tile, col_tile, found, room, masks,
+                places,
             )  # fmt: skip
             for t in range(n_hits):
                 i, j, code = found[0, t], found[1, t], found[2, t]

@@ -12,6 +12,7 @@ import numpy as np
 from precall.engines.cpu.candidates import (
     UNKNOWN,
     bisect,
+    drop_beyond,
     guessed_rank,
     kth_smallest,
     sort_together,
@@ -20,7 +21,7 @@ from precall.engines.cpu.candidates import (
 from precall.engines.cpu.counts import settle
 from precall.engines.cpu.pairs import fast_squared
 from precall.engines.cpu.rulers import code_limits, widened
-from precall.engines.cpu.tiling.tiles import ALL, NONE, find_hits
+from precall.engines.cpu.tiling.tiles import ALL, NONE, STRIP, find_hits
 from precall.runtime.compiling import njit
 
 _LATE = 0.7  # of a class was met: guesses are no longer much too large
@@ -94,12 +95,7 @@ def _lower(lists, i, limit):
         return
     limit = min(lists.limits[i], limit)
     lists.limits[i] = lists.tile[i] = limit
-    codes, cols, kept = lists.codes[i], lists.cols[i], 0
-    for t in range(lists.sizes[i]):
-        code = codes[t]
-        codes[kept], cols[kept] = code, cols[t]
-        kept += code <= limit
-    lists.sizes[i] = kept
+    lists.sizes[i] = drop_beyond(lists.codes[i], lists.cols[i], lists.sizes[i], limit)
 
 
 @njit(cache=True, nogil=True)
@@ -167,7 +163,7 @@ def acquaint(tiles, first, of_rows, of_cols, is_mutual, never, n_together, ruler
         Panels of rows that stay in the cache while all columns go by.
     """
     kernel, a, b, row_norm, col_norm, n_rows, n_cols = tiles
-    (pairs, tile, masks), (first_row, first_col) = hits, first
+    (pairs, tile, masks, places), (first_row, first_col) = hits, first
     row_codes, row_cols, row_sizes, row_tile = of_rows[0], of_rows[1], of_rows[2], of_rows[4]
     col_codes, col_cols, col_sizes, col_tile = of_cols[0], of_cols[1], of_cols[2], of_cols[4]
     row_limit = row_tile[first_row : first_row + len(row_norm)]
@@ -176,11 +172,13 @@ def acquaint(tiles, first, of_rows, of_cols, is_mutual, never, n_together, ruler
     room = np.empty(max(row_capacity, col_capacity), np.uint32)
     ranks = np.zeros(1 + max(of_rows.needs.max(), of_cols.needs.max()), np.int64)
     for start in range(0, a.shape[0], n_together):
+        stop = min(start + n_together, a.shape[0])
         for b_panel in range(b.shape[0]):
-            for a_panel in range(start, min(start + n_together, a.shape[0])):
+            for panel in range(start, stop, STRIP):
                 n_hits = find_hits(
-                    kernel, a, b, row_norm, col_norm, n_rows, n_cols, a_panel, b_panel, row_limit,
-                    col_limit, pairs, tile, masks,
+                    kernel, a, b, row_norm, col_norm, n_rows, n_cols, panel,
+                    min(panel + STRIP, stop), b_panel, row_limit, col_limit, pairs, tile, masks,
+                    places,
                 )  # fmt: skip
                 for t in range(n_hits):
                     i, j, code = first_row + pairs[0, t], first_col + pairs[1, t], pairs[2, t]

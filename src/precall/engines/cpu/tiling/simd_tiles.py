@@ -48,39 +48,73 @@ class _TileEmitter(ABC):
             set.add(self.function.attributes, attribute)
 
     @abstractmethod
+    def begin(self, b: ir.IRBuilder, row_norm: ir.Value, col_norm: ir.Value) -> ir.Value:
+        """What the sum of a pair begins with."""
+
+    @abstractmethod
     def add(self, b: ir.IRBuilder, acc: ir.Value, x: ir.Value, y: ir.Value) -> ir.Value:
         """Add to sums what one step of columns x and a row y is worth."""
 
     @abstractmethod
-    def codes(self, b: ir.IRBuilder, sums: ir.Value, norms: ir.Value) -> ir.Value:
-        """Turn sums into the int32 codes of squared distances; ``norms`` are those of pairs."""
+    def bound(self, b: ir.IRBuilder, limit: ir.Value) -> ir.Value:
+        """Turn limits of codes into what sums are compared with."""
+
+    @abstractmethod
+    def is_hit(self, b: ir.IRBuilder, sums: ir.Value, one: ir.Value, other: ir.Value) -> ir.Value:
+        """Tell which sums may be within either bound; none that is may be left out."""
+
+    @abstractmethod
+    def codes(
+        self, b: ir.IRBuilder, sums: ir.Value, row_norm: ir.Value, col_norm: ir.Value
+    ) -> ir.Value:
+        """Turn sums into the int32 codes of squared distances."""
 
     def emit(self) -> ir.Function:
         """Sum, test, and write the codes down if any was a hit."""
         a, b, n_steps, row_limit, row_norm, col_norm, col_limit, out, masks = self.function.args
         labels = ("entry", "loop", "test", "keep", "done")
         entry, loop, test, keep, done = map(self.function.append_basic_block, labels)
-        ir.IRBuilder(entry).branch(loop)
-        sums = self._sum(entry, loop, test, a, b, n_steps)
+        start = ir.IRBuilder(entry)
+        first = self._of_pairs(start, row_norm, col_norm, self.begin)
+        start.branch(loop)
+        sums = self._sum(entry, loop, test, first, a, b, n_steps)
 
         check = ir.IRBuilder(test)
-        codes = self._codes(check, sums, row_norm, col_norm)
-        any_hit = self._test(check, codes, row_limit, col_limit, masks)
+        any_hit = self._test(check, sums, row_limit, col_limit, masks)
         check.cbranch(check.icmp_unsigned("!=", any_hit, ir.Constant(_I32, 0)), keep, done)
 
         write = ir.IRBuilder(keep)
-        for (row, part), value in codes.items():
+        col_norms = [self._load(write, col_norm, part) for part in self.parts]
+        for (row, part), value in sums.items():
+            codes = self.codes(write, value, self._broadcast(write, row_norm, row), col_norms[part])
             at = self._address(write, out, row * self.shape.cols + part * self.lanes)
-            write.store(value, write.bitcast(at, self.int32s.as_pointer()), align=4)
+            write.store(codes, write.bitcast(at, self.int32s.as_pointer()), align=4)
         write.branch(done)
         ir.IRBuilder(done).ret(any_hit)
         return self.function
+
+    def _of_pairs(
+        self,
+        b: ir.IRBuilder,
+        of_rows: ir.Value,
+        of_cols: ir.Value,
+        combine: Callable[[ir.IRBuilder, ir.Value, ir.Value], ir.Value],
+    ) -> Tile:
+        """Combine numbers of rows and of columns for all pairs."""
+        cols = [self._load(b, of_cols, part) for part in self.parts]
+        combined = {}
+        for row in self.rows:
+            of_row = self._broadcast(b, of_rows, row)
+            for part in self.parts:
+                combined[row, part] = combine(b, of_row, cols[part])
+        return combined
 
     def _sum(
         self,
         entry: ir.Block,
         loop: ir.Block,
         after: ir.Block,
+        first: Tile,
         a: ir.Value,
         b: ir.Value,
         n_steps: ir.Value,
@@ -104,41 +138,28 @@ class _TileEmitter(ABC):
         at.add_incoming(ir.Constant(_I64, 0), entry)
         at.add_incoming(next_step, loop)
         for key, accumulator in accumulators.items():
-            accumulator.add_incoming(ir.Constant(self.vector, None), entry)
+            accumulator.add_incoming(first[key], entry)
             accumulator.add_incoming(sums[key], loop)
         step.cbranch(step.icmp_signed("<", next_step, n_steps), loop, after)
         return sums
 
-    def _codes(self, b: ir.IRBuilder, sums: Tile, row_norm: ir.Value, col_norm: ir.Value) -> Tile:
-        col_norms = [self._load(b, col_norm, part) for part in self.parts]
-        codes = {}
-        for row in self.rows:
-            norm = self._broadcast(b, row_norm, row)
-            for part in self.parts:
-                norms = b.add(norm, col_norms[part])
-                codes[row, part] = self.codes(b, sums[row, part], norms)
-        return codes
-
     def _test(
         self,
         check: ir.IRBuilder,
-        codes: Tile,
+        sums: Tile,
         row_limit: ir.Value,
         col_limit: ir.Value,
         masks: ir.Value,
     ) -> ir.Value:
         """Write the hits of each row as bits, and return all of them together."""
-        one = ir.Constant(self.int32s, [1] * self.lanes)  # as AVX2 has ">", and no ">="
-        col_limits = [check.add(self._load(check, col_limit, part), one) for part in self.parts]
+        of_cols = [self.bound(check, self._load(check, col_limit, part)) for part in self.parts]
         any_hit: ir.Value = ir.Constant(_I32, 0)
         for row in self.rows:
-            limit = check.add(self._broadcast(check, row_limit, row), one)
+            of_row = self.bound(check, self._broadcast(check, row_limit, row))
             mask: ir.Value = ir.Constant(_I32, 0)
             for part in self.parts:
-                # select(x > y) is folded into one "maximum" instruction
-                is_wider = check.icmp_signed(">", limit, col_limits[part])
-                loosest = check.select(is_wider, limit, col_limits[part])
-                hits = self._bits(check, check.icmp_signed(">", loosest, codes[row, part]))
+                is_hit = self.is_hit(check, sums[row, part], of_row, of_cols[part])
+                hits = self._bits(check, is_hit)
                 mask = check.or_(mask, check.shl(hits, ir.Constant(_I32, part * self.lanes)))
             check.store(mask, self._address(check, masks, row))
             any_hit = check.or_(any_hit, mask)
@@ -175,9 +196,30 @@ class _TileEmitter(ABC):
 
 
 class _GridEmitter(_TileEmitter):
-    """Sums products of pairs of int16; the code is Q = ‖q‖² + ‖q′‖² − 2q·q′."""
+    """Sums products of pairs of int16; the code is Q = ‖q‖² + ‖q′‖² − 2q·q′.
+
+    A sum begins with the halves of both norms, rounded down, so that in the end it is −Q/2 but for
+    what was rounded: one comparison tells hits, and a few more.
+    """
 
     element, summed = _I32, _I32
+
+    def begin(self, b: ir.IRBuilder, row_norm: ir.Value, col_norm: ir.Value) -> ir.Value:
+        """−⌊‖q‖²/2⌋ − ⌊‖q′‖²/2⌋."""
+        of_col = b.sub(ir.Constant(self.int32s, None), self._half(b, col_norm))
+        return b.sub(of_col, self._half(b, row_norm))
+
+    def _half(self, b: ir.IRBuilder, values: ir.Value) -> ir.Value:
+        return b.ashr(values, ir.Constant(self.int32s, [1] * self.lanes))
+
+    def bound(self, b: ir.IRBuilder, limit: ir.Value) -> ir.Value:
+        """Q ≤ limit only if the sum is above −⌊limit/2⌋ − 1."""
+        return b.not_(self._half(b, limit))
+
+    def is_hit(self, b: ir.IRBuilder, sums: ir.Value, one: ir.Value, other: ir.Value) -> ir.Value:
+        """Above the lower bound; select(x < y) is folded into one "minimum" instruction."""
+        lower = b.select(b.icmp_signed("<", one, other), one, other)
+        return b.icmp_signed(">", sums, lower)
 
     def add(self, b: ir.IRBuilder, acc: ir.Value, x: ir.Value, y: ir.Value) -> ir.Value:
         """``acc + x.even * y.even + x.odd * y.odd``."""
@@ -192,15 +234,23 @@ class _GridEmitter(_TileEmitter):
         madd = b.module.declare_intrinsic(name, fnty=ir.FunctionType(self.vector, [pairs, pairs]))
         return b.add(acc, b.call(madd, [x, y]))
 
-    def codes(self, b: ir.IRBuilder, sums: ir.Value, norms: ir.Value) -> ir.Value:
-        """‖q‖² + ‖q′‖² − 2q·q′."""
-        return b.sub(norms, b.add(sums, sums))
+    def codes(
+        self, b: ir.IRBuilder, sums: ir.Value, row_norm: ir.Value, col_norm: ir.Value
+    ) -> ir.Value:
+        """Q, with what was rounded."""
+        one = ir.Constant(self.int32s, [1] * self.lanes)
+        rounded = b.add(b.and_(row_norm, one), b.and_(col_norm, one))
+        return b.sub(rounded, b.add(sums, sums))
 
 
 class _DirectEmitter(_TileEmitter):
     """Sums squared differences of float64; the code is the upper word of the sum, rounded up."""
 
     element, summed = _F64, _F64
+
+    def begin(self, b: ir.IRBuilder, row_norm: ir.Value, col_norm: ir.Value) -> ir.Value:
+        """Nothing."""
+        return ir.Constant(self.vector, None)
 
     def add(self, b: ir.IRBuilder, acc: ir.Value, x: ir.Value, y: ir.Value) -> ir.Value:
         """``acc + (x - y)²``."""
@@ -209,7 +259,22 @@ class _DirectEmitter(_TileEmitter):
         fma = b.module.declare_intrinsic(f"llvm.fma.v{self.lanes}f64", fnty=signature)
         return b.call(fma, [difference, difference, acc])
 
-    def codes(self, b: ir.IRBuilder, sums: ir.Value, norms: ir.Value) -> ir.Value:
+    def bound(self, b: ir.IRBuilder, limit: ir.Value) -> ir.Value:
+        """A code within the limit is below this: AVX2 has ">", and no ">="."""
+        return b.add(limit, ir.Constant(self.int32s, [1] * self.lanes))
+
+    def is_hit(self, b: ir.IRBuilder, sums: ir.Value, one: ir.Value, other: ir.Value) -> ir.Value:
+        """Whether the code is below the larger one."""
+        larger = b.select(b.icmp_signed(">", one, other), one, other)
+        return b.icmp_signed(">", larger, self._upper(b, sums))
+
+    def codes(
+        self, b: ir.IRBuilder, sums: ir.Value, row_norm: ir.Value, col_norm: ir.Value
+    ) -> ir.Value:
+        """The upper words."""
+        return self._upper(b, sums)
+
+    def _upper(self, b: ir.IRBuilder, sums: ir.Value) -> ir.Value:
         """The upper 32 of 64 bits, rounded up: they grow with the sum."""
         words = ir.VectorType(_I64, self.lanes)
         up, shift = (ir.Constant(words, [value] * self.lanes) for value in (2**32 - 1, 32))
@@ -242,6 +307,7 @@ def _simd_call(kernel: Kernel, shape: TileShape, emitter: Callable[..., Any], la
         int32s = builder.mul(n_steps, builder.lshr(int16s, ir.Constant(_I64, 1)))  # of a row
         first_row = builder.mul(a_panel, ir.Constant(_I64, shape.rows))
         first_col = builder.mul(b_panel, ir.Constant(_I64, shape.cols))
+        first_code = builder.mul(args[10], ir.Constant(_I64, shape.rows))
         return builder.call(
             function,
             [
@@ -252,8 +318,8 @@ def _simd_call(kernel: Kernel, shape: TileShape, emitter: Callable[..., Any], la
                 pointer(5, first_row),
                 pointer(6, first_col),
                 pointer(7, first_col),
-                pointer(8),
-                pointer(9),
+                pointer(8, builder.mul(first_code, ir.Constant(_I64, shape.cols))),
+                pointer(9, first_code),
             ],
         )
 
@@ -265,7 +331,7 @@ _INT32S = types.Array(types.int32, 1, "C")
 _TILE_SIGNATURE = types.int32(
     _PACKED, types.intp, _PACKED, types.intp,
     _INT32S, _INT32S, _INT32S, _INT32S,
-    types.Array(types.int32, 2, "C"), types.Array(types.uint32, 1, "C"),
+    types.Array(types.int32, 2, "C"), types.Array(types.uint32, 1, "C"), types.intp,
 )  # fmt: skip
 
 
@@ -278,6 +344,7 @@ def _tile_intrinsic(name: str, *, is_direct: bool, lanes: int) -> Any:
     def tile_hits(
         typingctx: Any, a: Any, a_panel: Any, b: Any, b_panel: Any,
         row_limit: Any, row_norm: Any, col_norm: Any, col_limit: Any, codes: Any, masks: Any,
+        place: Any,
     ) -> Any:  # fmt: skip
         return _TILE_SIGNATURE, codegen
 

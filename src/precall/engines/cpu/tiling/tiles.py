@@ -39,6 +39,7 @@ from precall.runtime.compiling import njit
 MAX_NORM = 2**29 - 2  # then Q <= 4 MAX_NORM, and all that it is made of, fits an int32
 ALL = 2**31 - 8  # a limit that every pair is within: 4 MAX_NORM, and beyond every upper word
 NONE = -1  # a limit that no pair is within
+STRIP = 16  # tiles of one panel of columns whose hits are listed together
 
 
 class Tiles(NamedTuple):
@@ -54,11 +55,12 @@ class Tiles(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """Room for the hits of a tile."""
+    """Room for the hits of a strip of tiles."""
 
     found: Any  # (3, most) int32: row, column and code of each
-    tile: Any  # (panel_rows, panel_cols) int32: the codes of a tile with hits
-    masks: Any  # (panel_rows,) uint32: which are hits
+    tiles: Any  # (STRIP * panel_rows, panel_cols) int32: the codes of tiles with hits
+    masks: Any  # (STRIP * panel_rows,) uint32: which of them may be hits
+    places: Any  # (STRIP + panel_rows,) which tiles, and which rows of one, have any
 
 
 def pack_grid(q: NDArray[np.int16], panel_rows: int) -> NDArray[Any]:
@@ -98,10 +100,11 @@ def pad(values: NDArray[Any], panel_rows: int, fill: int) -> NDArray[np.int32]:
 
 
 def room_for_hits(shape: TileShape) -> Hits:
-    """Allocate what the hits of one tile need."""
-    found = np.empty((3, shape.rows * shape.cols), np.int32)
-    tile = np.empty((shape.rows, shape.cols), np.int32)
-    return Hits(found, tile, np.empty(shape.rows, np.uint32))
+    """Allocate what the hits of one strip need."""
+    height = STRIP * shape.rows
+    found = np.empty((3, height * shape.cols), np.int32)
+    tiles, masks = np.empty((height, shape.cols), np.int32), np.empty(height, np.uint32)
+    return Hits(found, tiles, masks, np.empty(STRIP + shape.rows, np.int64))
 
 
 @njit(cache=True, nogil=True)
@@ -149,9 +152,10 @@ def _direct_codes(a, a_panel, b, b_panel, codes):
 
 @njit(cache=True, nogil=True)
 def _portable_tile_hits(
-    kernel, a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks
+    kernel, a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, tiles, masks, place
 ):
     n_rows, n_cols = a.shape[2], b.shape[2]
+    codes = tiles[place * n_rows : (place + 1) * n_rows]
     if kernel == PORTABLE:
         _grid_codes(a, a_panel, b, b_panel, row_norm, col_norm, codes)
     else:
@@ -169,69 +173,82 @@ def _portable_tile_hits(
             for c in range(n_cols):
                 if row[c] <= max(limit, limits[c]):
                     mask |= np.uint32(1) << np.uint32(c)
-        masks[r] = mask
+        masks[place * n_rows + r] = mask
     return any_hit
 
 
 # Inlined: a call would push the 70 words that eight arrays are made of: 40 cycles per tile.
 @njit(cache=True, nogil=True, inline="always")
 def _tile_hits(
-    kernel, a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks
+    kernel, a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks, place
 ):
     if kernel == AVX512:
         return avx512_grid_hits(
-            a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks
+            a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks, place
         )
     if kernel == AVX512_DIRECT:
         return avx512_direct_hits(
-            a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks
+            a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks, place
         )
     if kernel == AVX2:
         return avx2_grid_hits(
-            a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks
+            a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks, place
         )
     if kernel == AVX2_DIRECT:
         return avx2_direct_hits(
-            a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks
+            a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks, place
         )
     return _portable_tile_hits(
-        kernel, a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks
-    )
+        kernel, a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, codes, masks,
+        place,
+    )  # fmt: skip
 
 
 # Arrays are arguments of their own: taken out of a tuple once a tile, or once a hit, each of them
 # would have its references counted, which costs more than the hit.
 @njit(cache=True, nogil=True, inline="always")
 def find_hits(
-    kernel, a, b, row_norm, col_norm, n_rows, n_cols, a_panel, b_panel, row_limit, col_limit,
-    found, tile, masks,
+    kernel, a, b, row_norm, col_norm, n_rows, n_cols, start, stop, b_panel, row_limit, col_limit,
+    found, tiles, masks, places,
 ):  # fmt: skip
-    """Compare one tile, and list its hits; returns how many there are.
+    """Compare a strip of tiles, and list its hits; returns how many there are.
 
     Parameters
     ----------
     kernel, a, b, row_norm, col_norm, n_rows, n_cols
         Of :class:`Tiles`.
+    start, stop
+        The panels of rows, at most ``STRIP``.
     row_limit, col_limit
         int32, padded to panels.
-    found, tile, masks
+    found, tiles, masks, places
         Output: of :class:`Hits`.
     """
-    n = 0
-    if _tile_hits(
-        kernel, a, a_panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, tile, masks
-    ):
-        height, width = tile.shape
-        first_row, first_col = a_panel * height, b_panel * width
-        known = np.uint32(0xFFFFFFFF)  # columns that are no padding
-        if n_cols - first_col < width:
-            known = np.uint32((1 << (n_cols - first_col)) - 1)
-        for r in range(min(height, n_rows - first_row)):
-            mask = masks[r] & known
+    n_tiles = 0
+    for panel in range(start, stop):
+        any_hit = _tile_hits(
+            kernel, a, panel, b, b_panel, row_limit, row_norm, col_norm, col_limit, tiles, masks,
+            n_tiles,
+        )  # fmt: skip
+        places[n_tiles] = panel
+        n_tiles += any_hit != 0
+    height, width, n = a.shape[2], b.shape[2], 0
+    first_col = b_panel * width
+    known = np.uint32(0xFFFFFFFF)  # columns that are no padding
+    if n_cols - first_col < width:
+        known = np.uint32((1 << (n_cols - first_col)) - 1)
+    for tile in range(n_tiles):
+        first_row, first, n_hit_rows = places[tile] * height, tile * height, 0
+        for r in range(min(height, n_rows - first_row)):  # no branches
+            places[STRIP + n_hit_rows] = r
+            n_hit_rows += (masks[first + r] & known) != 0
+        for t in range(n_hit_rows):
+            r = places[STRIP + t]
+            mask, limit = masks[first + r] & known, row_limit[first_row + r]
             while mask:
                 c = lowest_bit(mask)
                 mask &= np.uint32(mask - np.uint32(1))
-                found[0, n], found[1, n] = first_row + r, first_col + c
-                found[2, n] = tile[r, c]
-                n += 1
+                code = tiles[first + r, c]
+                found[0, n], found[1, n], found[2, n] = first_row + r, first_col + c, code
+                n += code <= max(limit, col_limit[first_col + c])
     return n
