@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from precall.curves.pr_curve import PRCurve
 Flags = NDArray[np.bool_]
 Places = NDArray[np.intp]
 
-_CELLS_AT_A_TIME = 2**24
+_CELLS_AT_A_TIME = 2**22
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,18 +50,24 @@ class Judged:
         Parameters
         ----------
         of_real, of_generated
-            (n_draws, n), how often each sample of a class counts in each draw.
+            (n_draws, n), how often each sample of a class counts in each draw; no copy is made of
+            float32.
         """
+        everybody = np.ones((1, len(self.is_real)), np.bool_)
+        counts: tuple[list[Any], list[Any]] = ([], [])
+        for some in chain(self.wrong(), [everybody]):
+            for found, truth, weights in zip(
+                counts, (self.is_real, ~self.is_real), (of_real, of_generated), strict=True
+            ):
+                # Errors are put where the weights are, as they are fewer. Sums of integers: exact.
+                errors = np.zeros((weights.shape[1], len(some)), np.float32)
+                errors[self.places[truth]] = some[:, truth].T
+                found.append((np.asarray(weights, np.float32) @ errors).astype(np.float64))
         rates = []
-        for c, (truth, weights) in enumerate(
-            ((self.is_real, of_real), (~self.is_real, of_generated))
-        ):
-            counted = weights[:, self.places[truth]].astype(np.float32)  # sums of integers: exact
-            errors = [counted @ some[:, truth].T.astype(np.float32) for some in self.wrong()]
-            size = np.maximum(counted.sum(axis=1, dtype=np.float64), 1.0)[:, None]
-            trivial = np.array([[1.0, 0.0] if c == 0 else [0.0, 1.0]])
-            known = [part.astype(np.float64) / size for part in errors]
-            rates.append(np.concatenate([*known, np.repeat(trivial, len(counted), axis=0)], axis=1))
+        for (*found, size), trivial in zip(counts, ([1.0, 0.0], [0.0, 1.0]), strict=True):
+            known = np.concatenate([*found, np.empty((len(size), 0))], axis=1)
+            of_trivial = np.repeat([trivial], len(size), axis=0)
+            rates.append(np.concatenate([known / np.maximum(size, 1.0), of_trivial], axis=1))
         return rates[0], rates[1]
 
     def curve(self) -> PRCurve:

@@ -56,7 +56,8 @@ class CurveDraws:
         """
         every = [judged for splits in curves for split in splits for judged in split]
         draws: list[list[Floats]] = [[] for _ in curves]
-        for weights in drawn_weights(*sizes, seed):
+        for of_real, of_generated in drawn_weights(*sizes, seed):
+            weights = of_real.astype(np.float32), of_generated.astype(np.float32)
 
             def precision(judged: Judged, weights: tuple[Weights, Weights] = weights) -> Floats:
                 return _precision(judged, *weights)
@@ -82,7 +83,11 @@ class CurveDraws:
 def _precision(judged: Judged, of_real: Weights, of_generated: Weights) -> Floats:
     """The smallest λ·fpr + fnr of each draw, (n_draws, n_angles)."""
     fpr, fnr = judged.rates(of_real, of_generated)
-    return np.stack([(lam * fpr + fnr).min(axis=1) for lam in TRADE_OFFS], axis=1)
+    least = np.full((len(fpr), _N_ANGLES), np.inf)
+    for of_real_ones, of_generated_ones in zip(fpr.T, fnr.T, strict=True):
+        risk = of_real_ones[:, None] * TRADE_OFFS + of_generated_ones[:, None]
+        np.minimum(least, risk, out=least)
+    return least
 
 
 def summaries_on_grid(precision: Floats) -> dict[str, Floats]:
