@@ -63,6 +63,28 @@ def test_means_that_one_row_decides(score):
     assert (found.rows, found.changed[0].score) == ((9,), score)
 
 
+def test_a_row_so_far_out_that_roundings_decide_who_is_in_its_ball():
+    rng = np.random.default_rng(0)
+    real, generated = rng.normal(size=(2, 400, 16)).astype(np.float32)
+    real[0] *= 1e18
+    (found,) = evaluate(real, generated).influences
+    assert (found.role, found.rows) == ("real", (0,))
+    assert found.changed[0].score == "precision"
+
+
+def test_radii_are_looked_at_where_a_score_is_made_of_their_mean(monkeypatch):
+    """Heavy tails decide a mean radius, but no score that is not made of it."""
+    looked = []
+    monkeypatch.setattr(
+        "precall.evaluation.influences.scores_of", lambda *_: looked.append(1) or {}
+    )
+    real, generated = np.random.default_rng(0).standard_cauchy((2, 2000, 16)) ** 3
+    evaluate(real, generated, scores=["coverage"])
+    assert not looked
+    evaluate(real, generated, scores=["probabilistic_recall"])
+    assert looked
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 8, 64])
 def test_nothing_is_said_of_clean_samples(d):

@@ -6,7 +6,7 @@ cost no further look:
 
 * by their balls: the other class has samples that no ball but theirs holds;
 * by their place: real samples have no generated one in their balls but this;
-* by their radii: a mean radius, which soft covers use, is much of theirs;
+* by their radii: a mean radius that soft covers use, if any is asked for, is much of theirs;
 * for distances between means and covariances: the scatter of their class is much of theirs.
 
 "Much" is three standard errors a row: of a share at most ½/√N, of other quantities about their size
@@ -86,7 +86,8 @@ def suspects(pair: SamplePair, requests: Sequence[ScoreRequest]) -> Iterator[Sus
             sides = pair.statistics.real, pair.statistics.generated
             rows += _by_balls(sides[c], sides[1 - c], pair.sets[c], pair.sets[1 - c])
             rows += _by_place(sides[1 - c], len(pair.sets[c]))
-            rows += [_dominant(np.sqrt(squared)) for squared in sides[c].squared_radii.values()]
+            radii = (sides[c].squared_radii[k] for k in sides[1 - c].log_missed)
+            rows += [_dominant(np.sqrt(squared)) for squared in radii]
         if any(request.metric.unit == "distance" for request in requests):
             scattered = _dominant(_scatter(pair.sets[c]))
         by_neighbors = np.concatenate(rows)
@@ -155,11 +156,14 @@ def _by_balls(
 def _in_balls(
     own: FeatureSet, rows: Rows, squared_radii: NDArray[np.float64], others: FeatureSet
 ) -> NDArray[np.bool_]:
-    """Whether each sample of the other class is in the balls of some rows, (n, n_rows)."""
+    """Whether each sample of the other class is in the balls of some rows, (n, n_rows).
+
+    By canonical distances: from far out all samples are about as far, and roundings decide.
+    """
     centers = own.select(rows).tile(0, len(rows)).astype(np.float64)
     found = []
     for tile in others.rows.tiles(_TILE):
-        squared = [((tile - center) ** 2).sum(axis=1) for center in centers]
+        squared = [np.cumsum((tile - center) ** 2, axis=1)[:, -1] for center in centers]
         found.append(np.transpose(squared) <= squared_radii)
     return np.concatenate(found)
 
