@@ -15,7 +15,7 @@ from precall.curves.pr_curve import PRCurve
 Flags = NDArray[np.bool_]
 Places = NDArray[np.intp]
 
-_CELLS_AT_A_TIME = 2**22
+_CELLS_AT_A_TIME = 2**20
 
 
 @dataclass(frozen=True, slots=True, eq=False)

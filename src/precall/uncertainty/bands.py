@@ -13,7 +13,7 @@ from precall.curves.pr_curve import PRCurve
 from precall.curves.summaries import SUMMARIES
 from precall.errors import InputError
 from precall.runtime.read_only import make_read_only
-from precall.runtime.threads import in_threads
+from precall.runtime.threads import single_threaded_libraries
 from precall.uncertainty.curve_draws import TRADE_OFFS, CurveDraws
 from precall.uncertainty.resampling import DEGREES_OF_FREEDOM
 from precall.uncertainty.simultaneous import BandOfDifference, largest_deviation
@@ -81,13 +81,11 @@ class CurveBand:
             Of real and of generated, all samples.
         """
         drawn = CurveDraws.of(list(judged.values()), sizes, seed, threads)
-
-        found = in_threads(
-            lambda of: cls._of(*of, confidence, seed),
-            zip(judged.values(), drawn, strict=True),
-            threads,
-        )
-        return dict(zip(judged, found, strict=True))
+        with single_threaded_libraries():  # of matrices so small threads only wait for each other
+            return {
+                name: cls._of(splits, draws, confidence, seed)
+                for (name, splits), draws in zip(judged.items(), drawn, strict=True)
+            }
 
     @classmethod
     def _of(
@@ -244,11 +242,13 @@ def _bridge(rates: Floats) -> Floats:
 
 def _evaluated(split: Sequence[Judged]) -> tuple[int, int]:
     """Real and generated samples that some part of a split is measured by."""
-    of_real, of_generated = (
-        np.concatenate([judged.places[judged.is_real == real] for judged in split])
-        for real in (True, False)
+    n, m = (
+        int(np.count_nonzero(np.bincount(np.concatenate(of_parts))))
+        for of_parts in (
+            [judged.places[judged.is_real == real] for judged in split] for real in (True, False)
+        )
     )
-    return len(np.unique(of_real)), len(np.unique(of_generated))
+    return n, m
 
 
 def _half_width(

@@ -17,7 +17,7 @@ Weights = NDArray[Any]  # (n_draws, n) how often each sample counts
 
 N_DRAWS = 200
 DEGREES_OF_FREEDOM = 64
-_CELLS_AT_A_TIME = 2**23
+_CELLS_AT_A_TIME = 2**21
 _SHARE = 0.0, 1.0
 
 
