@@ -12,20 +12,29 @@ from hypothesis import strategies as st
 from engine_cases import ENGINES, NASTY, assert_same, fold_of, measure, own_balls, plan_for
 from precall.data.feature_sets import Rows
 from precall.data.splits import HoldOut, NoSplit
+from precall.engines.answers import Met, Relation
+from precall.engines.cpu import rulers
 from precall.engines.cpu.engine import CpuEngine
 from precall.engines.cpu.grid import Grid, Slack
 from precall.engines.cpu.kernel_choice import KERNELS, is_supported
 from precall.engines.cpu.mutual import collect_mutually
-from precall.engines.cpu.rulers import Ruler, code_limits, narrowed, widened
-from precall.engines.cpu.tiling.tiles import code_of, pack_direct
+from precall.engines.cpu.rulers import Ruler
+from precall.engines.cpu.tiling import bits
+from precall.engines.cpu.tiling.tiles import pack_direct
+from precall.engines.protocol import Balls, Between, Meeting, Neighbors
 from precall.engines.reference import ReferenceEngine
 from precall.neighbors.statistics import Ball, CrossPlan, NeighborPlan
 from precall.neighbors.sweeps import Ask
 from precall.neighbors.tie_rules import TieRule
+from precall.runtime.compiling import njit
 from precall.runtime.threads import n_threads
 from strategies import nasty_pairs
 
 SUPPORTED = [name for name, kernel in KERNELS.items() if is_supported(kernel)]
+code_limits, widened, narrowed, code_of = (
+    njit()(inner.py_func)
+    for inner in (rulers.code_limits, rulers.widened, rulers.narrowed, bits.code_of)
+)
 
 
 @settings(max_examples=150, deadline=None)
@@ -116,6 +125,79 @@ def test_many_features():
     for kernel in SUPPORTED:
         found = measure(CpuEngine(kernel), fold, plan)
         assert_same(found, measure(ReferenceEngine(), fold, plan))
+
+
+KINDS_BETWEEN = ["normal", "integer grid", "copies", "outlier", "some rows far", "two scales"]
+
+
+@pytest.mark.parametrize("kind", KINDS_BETWEEN)
+@pytest.mark.parametrize("is_one_set", [True, False])
+def test_groups_tell_each_other_how_near_they_are(engine, kind, is_one_set):
+    """With any limits: none, some that exclude most, and some that exclude everybody."""
+    rng = np.random.default_rng(5)
+    array = NASTY[kind](rng, (600, 12))
+    one = Rows(array, rng.permutation(600)[:230])
+    other = Rows(array if is_one_set else NASTY[kind](rng, (330, 12)), np.arange(330)[::-1].copy())
+    reference = ReferenceEngine().open(1, lambda n_pairs: None)
+    (near,), (back,) = reference.nearest(
+        [Neighbors(one, (other,), [9]), Neighbors(other, (one,), [9])]
+    )
+    limits = near.squared[np.arange(230), rng.integers(0, 9, 230)], back.squared[:, 3] * 1.1
+    limits[1][::7] = -1.0
+    nothing_known = np.full(230, np.inf), np.full(330, np.inf)
+    with engine.open(3, lambda n_pairs: None) as session:
+        session.place(one, other)
+        for depth in (1, 7):
+            asked = [Between(one, other, depth, *within) for within in (nothing_known, limits)]
+            pairs = zip(
+                session.nearest_between(asked), reference.nearest_between(asked), strict=True
+            )
+            for found, expected in pairs:
+                for mine, theirs in zip(found, expected, strict=True):
+                    np.testing.assert_array_equal(mine.squared, theirs.squared)
+
+
+def test_lists_that_are_too_long_to_keep(monkeypatch):
+    """Groups are asked one way and the other then; and where most candidates cannot be told."""
+    rng = np.random.default_rng(0)
+    rows = Rows(rng.normal(size=(300, 4)), np.arange(200)), Rows(rng.normal(size=(150, 4)))
+    question = Between(*rows, 5, np.full(200, 0.3), np.full(150, 0.4))
+    (expected,) = ReferenceEngine().open(1, lambda n: None).nearest_between([question])
+    for most in (0, 2**26):
+        monkeypatch.setattr("precall.engines.cpu.meeting.between._MOST_BYTES", most)
+        with CpuEngine().open(1, lambda n: None) as session:
+            session.place(*rows)
+            (found,) = session.nearest_between([question])
+        for mine, theirs in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(mine.squared, theirs.squared)
+
+
+@pytest.mark.parametrize(
+    "kind", ["normal", "integer grid", "copies", "some rows far", "two scales"]
+)
+def test_a_meeting_that_goes_on(engine, kind):
+    """Pieces that begin with what others have found, or with hints of it, make up the whole."""
+    rng = np.random.default_rng(2)
+    real, generated = (Rows(NASTY[kind](rng, (n, 6))) for n in (260, 210))
+    around = [rng.choice(np.square(rng.normal(size=50)), (n, 1)) for n in (260, 210)]
+    weights = rng.normal(size=(2, 260))
+    whole = Meeting(Balls(real, generated, around[0].T, around[1].T), True, weights, 0.1)
+    (expected,) = ReferenceEngine().open(1, lambda n: None).relate([whole])
+    with engine.open(2, lambda n: None) as session:
+        session.place(real, generated)
+        parts, hint = [], Met.nobody(210, 1, 1, 2)
+        for start, stop in ((0, 90), (90, 200), (200, 260)):
+            part = slice(start, stop)
+            balls = Balls(
+                real.select(np.arange(start, stop)), generated, around[0].T[:, part], around[1].T
+            )
+            known = Relation(Met.nobody(stop - start, 1, 1, 0), hint)
+            meeting = Meeting(balls, True, weights[:, part], 0.1)
+            parts += session.relate_further([meeting], [known])
+            hint = parts[-1].of_references.as_hint()
+        assert_same(Relation.over_queries(parts), expected)
+        (twice,) = session.relate_further([whole], [expected])
+    assert_same(twice, expected.merge(expected))
 
 
 @pytest.mark.parametrize("balls", [{Ball.UNION}, {Ball.REFERENCE}, {Ball.MEAN}, {Ball.OPPOSITE}])

@@ -6,7 +6,8 @@ import sys
 
 from numba import njit
 
-from precall.runtime.compiling import announced_compiling, compiling
+from precall.runtime.compiling import announced_compiling, compiling, helper
+from precall.runtime.compiling import njit as njit_of_ours
 from precall.runtime.progress import Progress
 
 KEEP_ONE = """
@@ -101,3 +102,46 @@ def test_other_compilers_are_announced_too():
         "compiling kernels, once on this machine",
         "comparing samples",
     ]
+
+
+def test_helpers_run_in_python_as_they_are():
+    @helper()
+    def twice(x):
+        return 2 * x
+
+    @njit_of_ours()
+    def four_times(x):
+        return twice(twice(x))
+
+    assert twice([1]) == [1, 1]  # which no compiled function would return
+    assert four_times(1.5) == 6.0
+    assert twice([1]) == [1, 1]
+    assert twice("a") == "aa"
+
+
+COUNT_SIGNATURES = """
+import sys
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+import precall
+
+rng = np.random.default_rng(0)
+real, generated = (rng.normal(size=(1500, 16)).astype(np.float32) for _ in range(2))
+precall.evaluate(real, generated, headline=False, intervals=True)
+kernels = {
+    value
+    for name, module in list(sys.modules.items()) if name.startswith("precall")
+    for value in vars(module).values() if isinstance(value, Dispatcher)
+}
+print(sum(bool(kernel.signatures) for kernel in kernels))
+print(*(kernel.py_func.__qualname__ for kernel in kernels if len(kernel.signatures) > 1))
+"""
+
+
+def test_a_default_evaluation_compiles_every_kernel_once():
+    """Types that differ without need (int32 and int64, strides, precision) cost seconds each."""
+    command = [sys.executable, "-W", "ignore", "-c", COUNT_SIGNATURES]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    n_compiled, several = done.stdout.split("\n")[:2]
+    assert int(n_compiled) >= 8
+    assert several == ""

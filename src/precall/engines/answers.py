@@ -39,6 +39,10 @@ class Nearest:
         depth = self.squared.shape[1]
         return self.among(np.concatenate([self.squared, other.squared], axis=1), depth)
 
+    def within(self, limits: Floats) -> Self:
+        """Forget what is beyond a squared distance, one for each query."""
+        return type(self)(np.where(self.squared <= limits[:, None], self.squared, np.inf))
+
     def kth(self, ks: Sequence[int]) -> Floats:
         """Squared distance of each query to its k-th nearest reference: (n_queries, n_ks)."""
         return self.squared[:, np.array(ks) - 1]
@@ -82,6 +86,15 @@ class Met:
             np.maximum(self.ratio, other.ratio),
         )
 
+    def as_hint(self) -> Self:
+        """Return how good the best is, and nothing else: merging it once more changes no answer.
+
+        To the whole, that is: whoever found the best tells who it is.
+        """
+        n, n_own, n_others = len(self.squared), self.in_own.shape[1], self.in_others.shape[1]
+        nobody = self.nobody(n, n_own, n_others, 0)
+        return replace(nobody, squared=self.squared, ratio=self.ratio)
+
     def select(self, rows: NDArray[np.intp]) -> Self:
         """Return what some of the rows found out."""
         return type(self)(*(getattr(self, f.name)[rows] for f in fields(self)))
@@ -111,6 +124,12 @@ class Relation:
 
     of_queries: Met
     of_references: Met
+
+    def merge(self, other: Self) -> Self:
+        """Combine with what the same rows found out elsewhere."""
+        return type(self)(
+            self.of_queries.merge(other.of_queries), self.of_references.merge(other.of_references)
+        )
 
     @classmethod
     def over_queries(cls, parts: Sequence[Self]) -> Self:

@@ -1,9 +1,10 @@
 """What an engine is: a session over placed rows, and a handful of questions about them.
 
 Questions know rows, balls and limits; no score, estimator, mean or median. ``reference.py`` defines
-the answers. Those of ``nearest``, ``kth``, ``count`` and ``relate`` are exact: every engine returns
-the same bits. Those of ``log_sums``, ``products`` and ``scatter`` serve estimates and are equal to
-rounding. No row is ever left out: a query that is among its references meets itself at distance 0.
+the answers. Those of ``nearest``, ``kth``, ``count``, ``relate`` and of what continues these are
+exact: every engine returns the same bits. Those of ``log_sums``, ``products`` and ``scatter`` serve
+estimates and are equal to rounding. No row is ever left out: a query that is among its references
+meets itself at distance 0.
 """
 
 import copy
@@ -36,6 +37,20 @@ class Neighbors:
     queries: Rows
     references: tuple[Rows, ...]  # one class, or two, which are also asked about together
     ks: Sequence[int]  # ascending
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Between:
+    """Asks two groups of rows how far their nearest in the other group are, within limits.
+
+    For those who ask piece by piece: limits are what other pieces have told already.
+    """
+
+    one: Rows
+    other: Rows
+    depth: int
+    within_one: Floats  # (n_one,) squared distance up to which it is asked; inf for any
+    within_other: Floats  # (n_other,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,6 +168,22 @@ class Session(OnHost, ABC):
             found.append(np.stack(kths, axis=1))
         return found
 
+    def nearest_between(self, questions: Sequence[Between]) -> list[tuple[Nearest, Nearest]]:
+        """Return the smallest squared distances of the one and of the other group.
+
+        inf beyond the limits, and where rows ran out. Here both directions are asked; engines may
+        look at each pair once.
+        """
+        found = []
+        for question in questions:
+            sides = question.one, question.other
+            asked = [
+                Neighbors(own, (rest,), [question.depth]) for own, rest in (sides, sides[::-1])
+            ]
+            (one,), (other,) = self.nearest(asked)
+            found.append((one.within(question.within_one), other.within(question.within_other)))
+        return found
+
     @abstractmethod
     def count(self, questions: Sequence[Balls]) -> list[Counts]:
         """Count, for each query: each (n_queries, n_query_balls + n_reference_balls).
@@ -163,6 +194,17 @@ class Session(OnHost, ABC):
     @abstractmethod
     def relate(self, questions: Sequence[Meeting]) -> list[Relation]:
         """Tell both sides what they are to each other, in one pass over all pairs."""
+
+    def relate_further(
+        self, questions: Sequence[Meeting], known: Sequence[Relation]
+    ) -> list[Relation]:
+        """Return what is known merged with what :meth:`relate` tells.
+
+        Engines may look for nothing that is worse than what is known.
+        """
+        return [
+            before.merge(found) for before, found in zip(known, self.relate(questions), strict=True)
+        ]
 
     @abstractmethod
     def log_sums(self, questions: Sequence[Limits], floor: float) -> list[Floats]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from precall.engines.cpu.pairs import canonical_squared
 from precall.engines.cpu.rulers import is_exact, widened
 from precall.engines.cpu.tiling.tiles import ALL, NONE, STRIP, find_hits
-from precall.runtime.compiling import njit
+from precall.runtime.compiling import helper, njit
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class Candidates(NamedTuple):
         return type(self)(*(values[rows] for values in self))
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def count_within(codes, limit):
     """How many codes are up to a limit."""
     n_within = 0
@@ -57,48 +57,60 @@ def count_within(codes, limit):
     return n_within
 
 
-@njit(cache=True, nogil=True)
+@helper()
+def largest_of_both(ones, others):
+    """The largest of two arrays, or 0. NumPy's maximum would take Numba longer to compile."""
+    largest = 0
+    for values in (ones, others):
+        for i in range(len(values)):
+            for j in range(values.shape[1]):
+                largest = max(largest, values[i, j])
+    return largest
+
+
+@helper()
 def tolerance_of(limit, ruler):
     """How much too large a guess up to ``limit`` may be."""
     return _DIRECT_TOLERANCE if ruler.is_direct else limit >> _GRID_TOLERANCE
 
 
-@njit(cache=True, nogil=True)
-def bisect(codes, k, high, tolerance):
-    """A code that at least ``k`` of ``codes`` are within, at most ``tolerance`` too large.
+@helper()
+def up_to_kth(codes, k, low, high, tolerance):
+    """A code that just ``k`` of ``codes`` are within, or else one at most ``tolerance`` too large.
 
-    ``high`` must be such a code. Bisection: counting is done by vectors, partitioning would not be.
+    No code is below ``low``, and at least ``k`` are up to ``high``. Counting is done by vectors, as
+    partitioning would not be. Every other time the place is guessed from how many are on either
+    side, as if they were spread evenly: that takes a quarter of the steps.
     """
-    low = np.int32(0)
+    n_below, n_within, halves = 0, len(codes), False
     while high - low > tolerance:
-        middle = np.int32(low + ((high - low) >> 1))
-        if count_within(codes, middle) >= k:
-            high = middle
+        width = high - low
+        step = width >> 1 if halves else width * (k - n_below) // (n_within - n_below)
+        middle, halves = low + min(step, width - 1), not halves
+        n = count_within(codes, np.int32(middle))
+        if n == k:
+            return middle
+        if n > k:
+            high, n_within = middle, n
         else:
-            low = np.int32(middle + 1)
-    return np.int64(high)
+            low, n_below = middle + 1, n
+    return high
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def kth_smallest(codes, k):
-    """The k-th smallest code: bisect until k are within, then take the largest of these."""
-    low, high = np.int32(0), np.int32(ALL)
-    while low < high:
-        middle = np.int32(low + ((high - low) >> 1))
-        n_within = count_within(codes, middle)
-        if n_within == k:
-            largest = np.int32(0)
-            for t in range(len(codes)):
-                largest = max(largest, codes[t] if codes[t] <= middle else np.int32(0))
-            return np.int64(largest)
-        if n_within > k:
-            high = middle
-        else:
-            low = np.int32(middle + 1)
-    return np.int64(high)
+    """The k-th smallest code."""
+    smallest, largest = np.int32(ALL), np.int32(0)
+    for t in range(len(codes)):
+        smallest, largest = min(smallest, codes[t]), max(largest, codes[t])
+    limit = np.int32(up_to_kth(codes, k, np.int64(smallest), np.int64(largest), np.int64(0)))
+    largest = np.int32(0)
+    for t in range(len(codes)):
+        largest = max(largest, codes[t] if codes[t] <= limit else np.int32(0))
+    return np.int64(largest)
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def sort_together(values, others):
     """Sort ``values``, and ``others`` along: a shell sort, as there are few nearly always.
 
@@ -117,13 +129,13 @@ def sort_together(values, others):
         gap //= 3
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _still_matters(kth, error, ruler):
     """Largest code of a pair that can change how far the k-th is, whose code is ``kth``."""
     return kth - 1 if is_exact(kth, error, ruler) else widened(kth, error, ruler)
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _shrink(codes, cols, depth, error, ruler):
     """Drop candidates that ``depth`` others are surely as near as.
 
@@ -133,7 +145,7 @@ def _shrink(codes, cols, depth, error, ruler):
     kth = kth_smallest(codes, depth)
     limit, n_ties = widened(kth, error, ruler), len(codes)
     if is_exact(kth, error, ruler):
-        n_ties = depth - count_within(codes, kth - 1)
+        n_ties = depth - count_within(codes, np.int32(kth - 1))
     kept = 0
     for t in range(len(codes)):
         if codes[t] == limit:
@@ -144,22 +156,23 @@ def _shrink(codes, cols, depth, error, ruler):
     return kept, _still_matters(kth, error, ruler)
 
 
-@njit(cache=True, nogil=True)
+@helper(allocates=True)
 def _keep_nearest(codes, cols, n, depth, query, references, room):
     """Keep the ``depth`` nearest of the first ``n`` candidates by their canonical distances.
 
     Those that tie with the last of them are worth the same.
     """
-    order = np.arange(n)
+    both = np.empty(n, np.int64)
     for t in range(n):
         stored = references.near[cols[t] >> 1]
         room[t] = canonical_squared(query, references.base[stored])
-    sort_together(room[:n], order)
-    kept_codes, kept_cols = codes[order[:depth]], cols[order[:depth]]
-    codes[:depth], cols[:depth] = kept_codes, kept_cols
+        both[t] = (np.int64(cols[t]) << 32) | codes[t]
+    sort_together(room[:n], both)
+    for t in range(depth):
+        codes[t], cols[t] = np.int32(both[t] & 0x7FFFFFFF), np.int32(both[t] >> 32)
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def guessed_rank(depth, share):
     """A rank that hardly ever so many of the ``depth`` nearest reach among a random ``share``."""
     if share >= 1.0:
@@ -173,7 +186,7 @@ def guessed_rank(depth, share):
     return rank
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def drop_beyond(codes, cols, n, limit):
     """Drop what is beyond a limit; returns how many are left."""
     kept = 0
@@ -184,7 +197,7 @@ def drop_beyond(codes, cols, n, limit):
     return kept
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def guess_limits(found, start, stop, depth, share, ruler):
     """Guess from a random ``share`` of the references how far all that matter will reach.
 
@@ -196,14 +209,14 @@ def guess_limits(found, start, stop, depth, share, ruler):
         if sizes[i] >= rank:
             limit = max(limits[i], 0)
             tolerance = tolerance_of(limit, ruler)
-            roughly = bisect(codes[i, : sizes[i]], rank, np.int32(limit), tolerance)
+            roughly = up_to_kth(codes[i, : sizes[i]], rank, np.int64(0), limit, tolerance)
             limits[i] = min(limits[i], widened(roughly, errors[i], ruler))
             tile[i] = limits[i]
             sizes[i] = drop_beyond(codes[i], cols[i], sizes[i], limits[i])
 
 
-@njit(cache=True, nogil=True)
-def mark_unproven(found, depth, n_references, ruler):
+@njit(cache=True, nogil=True, allocates=False)
+def mark_unproven(found, depth, n_references, ruler, are_sorted):
     """Mark queries whose limit was guessed too small to prove that nothing is missing."""
     for i in range(len(found.sizes)):
         size = found.sizes[i]
@@ -212,12 +225,13 @@ def mark_unproven(found, depth, n_references, ruler):
         if size < depth:
             found.sizes[i] = UNKNOWN
             continue
-        kth = kth_smallest(found.codes[i, :size], depth)
+        codes = found.codes[i]
+        kth = np.int64(codes[depth - 1]) if are_sorted else kth_smallest(codes[:size], depth)
         if _still_matters(kth, found.error[i], ruler) > found.limits[i]:
             found.sizes[i] = UNKNOWN
 
 
-@njit(cache=True, nogil=True)
+@helper(allocates=True)
 def _make_room(found, i, depth, queries, references, room, ruler):
     """Drop what no longer matters to a query whose list is full."""
     codes, cols = found.codes[i], found.cols[i]

@@ -13,7 +13,6 @@ n · m. Memory-mapped float32 or float64 input in C order is never copied whole.
 
 import math
 from collections.abc import Sequence
-from threading import Lock
 
 import numpy as np
 
@@ -27,12 +26,16 @@ from precall.engines.cpu.candidates import (
 from precall.engines.cpu.counts import HITS_AT_A_TIME, Waiting, count_near
 from precall.engines.cpu.kernel_choice import best_kernel
 from precall.engines.cpu.log_sums import sum_logs
+from precall.engines.cpu.meeting.between_kernels import nearest_within
+from precall.engines.cpu.meeting.known import KnownReferences
+from precall.engines.cpu.meeting.session import BetweenSession
 from precall.engines.cpu.mutual import collect_mutually, is_worth_it
 from precall.engines.cpu.nearest import kth_distances
+from precall.engines.cpu.pairs import Queries
 from precall.engines.cpu.placed_session import CHUNKS_PER_THREAD, in_order
 from precall.engines.cpu.relations import Ratios, Side, relate
 from precall.engines.cpu.rows import PackedReferences, PackedRows, Places
-from precall.engines.cpu.sharing.session import SharingSession
+from precall.engines.cpu.rulers import Ruler
 from precall.engines.cpu.tiling.tiles import room_for_hits
 from precall.engines.protocol import Advance, Balls, Limits, Meeting, Neighbors
 from precall.runtime.threads import in_threads
@@ -69,13 +72,18 @@ class CpuEngine:
         return CpuSession(self.kernel, self.chunk, self.is_direct, threads, advance)
 
 
-class CpuSession(SharingSession):
+class CpuSession(BetweenSession):
     """Answers questions about placed sets."""
 
     def nearest(self, questions: Sequence[Neighbors]) -> list[list[Nearest]]:
         """See :meth:`Session.nearest`."""
-        every = [Neighbors(q.queries, q.references, range(1, max(q.ks) + 1)) for q in questions]
-        return [[Nearest(one) for one in of.swapaxes(0, 1)[:2]] for of in self.kth(every)]
+        every = [
+            Neighbors(question.queries, (rows,), range(1, max(question.ks) + 1))
+            for question in questions
+            for rows in question.references
+        ]
+        found = (Nearest(np.ascontiguousarray(of[:, 0])) for of in self.kth(every))
+        return [[next(found) for _ in question.references] for question in questions]
 
     def kth(self, questions: Sequence[Neighbors]) -> list[Floats]:
         """See :meth:`Session.kth`."""
@@ -127,9 +135,7 @@ class CpuSession(SharingSession):
                 rows=rows[part], lengths=queries.queries.lengths[part]
             )
             of_part = np.empty((len(chosen.rows), 1, len(question.ks)))
-            members, lists = references.references, found.part(part)
-            ks = np.array(question.ks)
-            kth_distances(chosen, (members, members), (lists, lists), ks, ruler, of_part)
+            _tell(chosen, [references], [found.part(part)], question.ks, ruler, of_part)
             self._ask_again(of_part, chosen.rows, question, is_direct=is_direct)
             out[references.places[part]] = of_part
 
@@ -148,14 +154,7 @@ class CpuSession(SharingSession):
         out = np.empty((len(queries.rows), 1 if len(classes) == 1 else 3, len(question.ks)))
         depth = max(question.ks)
         found = [self._candidates(queries, of, c, depth, guesses) for c, of in enumerate(classes)]
-        kth_distances(
-            queries.queries,
-            (classes[0].references, classes[-1].references),
-            (found[0], found[-1]),
-            np.array(question.ks),
-            self._ruler(queries),
-            out,
-        )
+        _tell(queries.queries, classes, found, question.ks, self._ruler(queries), out)
         self._ask_again(out, queries.rows, question, is_direct=is_direct, guesses=guesses)
         return out
 
@@ -198,7 +197,7 @@ class CpuSession(SharingSession):
             queries.queries, references.references, hits, found,
         )  # fmt: skip
         if guesses:
-            mark_unproven(found, depth, len(references.places), ruler)
+            mark_unproven(found, depth, len(references.places), ruler, False)
         return found
 
     def count(self, questions: Sequence[Balls]) -> list[Counts]:
@@ -239,28 +238,33 @@ class CpuSession(SharingSession):
         compared = iter(self._relate(others))
         return [next(compared) if relation is None else relation for relation in found]
 
-    def _relate(self, questions: Sequence[Meeting]) -> list[Relation]:
-        """Compare every query with every reference, in one pass."""
-        known = [
-            Met.nobody(
-                len(q.balls.references),
-                len(q.balls.around_references),
-                len(q.balls.around_queries),
-                q.n_ratios,
-            )
-            for q in questions
+    def relate_further(
+        self, questions: Sequence[Meeting], known: Sequence[Relation]
+    ) -> list[Relation]:
+        """See :meth:`Session.relate_further`."""
+        found = self._relate(questions, known)
+        return [
+            Relation(before.of_queries.merge(relation.of_queries), relation.of_references)
+            for before, relation in zip(known, found, strict=True)
         ]
-        lock = Lock()
+
+    def _relate(
+        self, questions: Sequence[Meeting], before: Sequence[Relation] | None = None
+    ) -> list[Relation]:
+        """Compare every query with every reference, in one pass; what was known spares work."""
+        before = [_nobody(meeting) for meeting in questions] if before is None else before
+        known = [
+            KnownReferences(
+                relation.of_references, q.balls.around_references, wants_best=q.wants_best
+            )
+            for q, relation in zip(questions, before, strict=True)
+        ]
 
         def work(i: int, queries: PackedRows, places: Places) -> Met | None:
-            with lock:  # what others have found out spares this chunk work
-                seen = known[i]
-            found = self._meet(questions[i], queries, places, seen)
-            if found is None:
+            of_chunk = before[i].of_queries.select(places)
+            of_queries = self._meet(questions[i], queries, places, of_chunk, known[i])
+            if of_queries is None:
                 return None
-            of_queries, of_references = found
-            with lock:
-                known[i] = known[i].merge(of_references)
             self.advance(len(places) * len(questions[i].balls.references))
             return of_queries
 
@@ -272,33 +276,36 @@ class CpuSession(SharingSession):
         for of_question, of_references in zip(parts, known, strict=True):
             places = np.concatenate([places for places, _ in of_question])
             of_queries = Met.concat([met for _, met in of_question]).select(np.argsort(places))
-            relations.append(Relation(of_queries, of_references))
+            relations.append(Relation(of_queries, of_references.met()))
         return relations
 
     def _meet(
-        self, meeting: Meeting, queries: PackedRows, part: Places, seen: Met
-    ) -> tuple[Met, Met] | None:
-        """Let a chunk of queries meet all references, of which some is known from before."""
-        balls, n, wants_best = meeting.balls, len(queries.rows), meeting.wants_best
+        self,
+        meeting: Meeting,
+        queries: PackedRows,
+        part: Places,
+        of_chunk: Met,
+        known: KnownReferences,
+    ) -> Met | None:
+        """Let a chunk of queries meet all references; of both some is known from before."""
+        balls, n = meeting.balls, len(queries.rows)
         references = self._references(balls.references, is_direct=queries.is_direct)
-        n_own, n_others = len(balls.around_queries), len(balls.around_references)
-        of_query = Side.of(Met.nobody(n, n_own, n_others, 0), wants_best=wants_best)
-        places = references.places, references.far_places
-        of_near, of_far = (Side.of(seen.select(p), wants_best=wants_best) for p in places)
+        begun = known.begin(references)
+        of_query = Side.of(of_chunk, wants_best=meeting.wants_best)
         weights = np.empty((0, n)) if meeting.weights is None else meeting.weights[:, part].copy()
         is_done = relate(
             *self._pair(queries, references),
-            references.thresholds(balls.around_queries[:, part], balls.around_references),
+            known.thresholds(references, balls.around_queries[:, part]),
             Ratios(weights, weights.max(axis=1, initial=-1.0), meeting.offset),
             room_for_hits(self.kernel.shape(is_direct=queries.is_direct)),
             of_query,
-            of_near,
-            of_far,
+            begun.near,
+            begun.far,
         )
         if not is_done:
             return None
-        in_order = np.argsort(np.concatenate(places))
-        return of_query.met(), Met.concat([of_near.met(), of_far.met()]).select(in_order)
+        known.add(begun)
+        return of_query.met()
 
     def log_sums(self, questions: Sequence[Limits], floor: float) -> list[Floats]:
         """See :meth:`Session.log_sums`."""
@@ -322,6 +329,39 @@ class CpuSession(SharingSession):
 
         parts = self._over_chunks("log_sums", [question.queries for question in questions], work)
         return [np.ascontiguousarray(in_order(of_question).T) for of_question in parts]
+
+
+def _tell(
+    queries: Queries,
+    classes: Sequence[PackedReferences],
+    found: Sequence[Candidates],
+    ks: Sequence[int],
+    ruler: Ruler,
+    out: Floats,
+) -> None:
+    """Tell how far the k-th of the candidates are; see :func:`kth_distances`.
+
+    Where every k is asked, all are measured and sorted, instead of one k after the other.
+    """
+    members = [references.references for references in classes]
+    depth = max(ks)
+    if len(classes) == 1 and 1 < len(ks) == depth and len(members[0].far) == 0:
+        any_distance = np.full(len(out), np.inf)
+        every = out.reshape(len(out), depth)
+        nearest_within(queries, members[0], found[0], any_distance, depth, ruler, every)
+        return
+    both = (members[0], members[-1]), (found[0], found[-1])
+    kth_distances(queries, *both, np.array(ks), ruler, False, out)  # in any order
+
+
+def _nobody(meeting: Meeting) -> Relation:
+    """What both sides are to each other before they meet."""
+    balls = meeting.balls
+    n_own, n_others = len(balls.around_queries), len(balls.around_references)
+    return Relation(
+        Met.nobody(len(balls.queries), n_own, n_others, 0),
+        Met.nobody(len(balls.references), n_others, n_own, meeting.n_ratios),
+    )
 
 
 def _heaviest_first(meeting: Meeting) -> Places:

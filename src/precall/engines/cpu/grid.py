@@ -81,7 +81,7 @@ class Grid:
     def around(cls, sets: list[Rows]) -> Self:
         """Choose a grid on which these rows lose little; no choice can change a result."""
         sample = np.concatenate([_sample(rows) for rows in sets])
-        center = np.median(sample, axis=0)
+        center = np.median(sample.astype(np.float64), axis=0)
         with np.errstate(over="ignore"):
             lengths = np.concatenate([_lengths(rows, center) for rows in sets])
         typical, longest = float(np.median(lengths)), float(lengths.max())
@@ -107,7 +107,7 @@ class Grid:
         tile_rows = max(1, _VALUES_AT_ONCE // d)
         for start in range(0, n, tile_rows):
             part = slice(start, start + tile_rows)
-            tile = np.ascontiguousarray(rows.tile(start, start + tile_rows))
+            tile = _for_kernels(rows.tile(start, start + tile_rows))
             self._place(tile, q[part], norm[part], error[part], is_far[part], length[part])
         return GridRows(q, norm, error, is_far, length)
 
@@ -129,15 +129,22 @@ def _longest_integer_row(n_features: int) -> float:
     return math.sqrt(MAX_NORM) - math.sqrt(n_features) / 2 - 1
 
 
-def _sample(rows: Rows) -> Floats:
-    """A few rows, evenly spread over the set."""
+def _sample(rows: Rows) -> NDArray[Any]:
+    """A few rows, evenly spread over the set, of its type: the kernels are compiled for it."""
     chosen = np.unique(np.linspace(0, len(rows) - 1, _SAMPLE).astype(np.intp))
     if rows.selection is not None:
         chosen = rows.selection[chosen]
-    return np.asarray(rows.array[chosen], np.float64)
+    return np.asarray(rows.array[chosen])
 
 
 def _lengths(rows: Rows, center: Floats) -> Floats:
     tile_rows = max(1, _VALUES_AT_ONCE // rows.n_features)
-    tiles = (np.ascontiguousarray(tile) for tile in rows.tiles(tile_rows))
+    tiles = map(_for_kernels, rows.tiles(tile_rows))
     return np.concatenate([row_lengths(tile, center) for tile in tiles])
+
+
+def _for_kernels(tile: NDArray[Any]) -> NDArray[Any]:
+    """Contiguous and read-only, as mapped files are: kernels are compiled for one kind of array."""
+    seen = np.ascontiguousarray(tile).view(np.ndarray)
+    seen.flags.writeable = False
+    return seen

@@ -38,9 +38,9 @@ def place_rows(rows, center, step, longest, is_exact_step, q, norm, error, is_fa
         Output: (n, d), and (n,) each; the error in steps, rounded up.
     """
     n, d = rows.shape
-    lengths[:] = row_lengths(rows, center)
-    offsets = np.empty(d)
+    lengths_of_rows, offsets = row_lengths(rows, center), np.empty(d)
     for i in range(n):
+        lengths[i] = lengths_of_rows[i]
         length = lengths[i] / step
         is_far[i] = not length <= longest
         shrink = longest / length if is_far[i] else 1.0

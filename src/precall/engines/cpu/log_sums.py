@@ -12,7 +12,7 @@ import numpy as np
 from precall.engines.cpu.pairs import are_too_many, fast_squared
 from precall.engines.cpu.rulers import code_limits, largest_of
 from precall.engines.cpu.tiling.tiles import NONE, find_hits
-from precall.runtime.compiling import njit
+from precall.runtime.compiling import helper, njit
 
 _CAPACITY = 4096
 
@@ -50,7 +50,7 @@ class _Limits(NamedTuple):
     is_direct: bool
 
 
-@njit(cache=True, nogil=True)
+@helper(allocates=True)
 def _in_steps(limits, floor, row_norm, bound):
     """Express the limits in terms of codes."""
     error, ruler = bound.row_error + bound.largest_col_error, bound.ruler
@@ -65,7 +65,7 @@ def _in_steps(limits, floor, row_norm, bound):
     return _Limits(limits, scales, least, tile, error, np.exp(floor), ruler.is_direct)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc"})
+@helper(fastmath={"reassoc"})
 def _product_at_most(found, s, start, limits, t, error):
     """Bound the product of d/limit over a list, from ``start`` on."""
     codes, scale, least = found.codes, limits.scales[t], limits.least[t]
@@ -83,7 +83,7 @@ def _product_at_most(found, s, start, limits, t, error):
     return product
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _narrow(found, s, limits, error):
     """Close the limits whose sum is surely below the floor."""
     top = found.n_open[s] - 1
@@ -96,7 +96,7 @@ def _narrow(found, s, limits, error):
     found.at_most[s], found.n_bounded[s] = at_most, found.sizes[s]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@helper()
 def _look(found, start, limits, row_limit, is_last, n_rows, open_rows):
     """Bound the lists that have grown; whether anything else is to be collected."""
     n_open_rows = 0
@@ -114,7 +114,7 @@ def _look(found, start, limits, row_limit, is_last, n_rows, open_rows):
     return n_open_rows > 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@helper()
 def _sweep(tiles, never, first, limits, row_limit, found, open_rows, hits):
     """Collect what may be within the limits of a block of queries that begins at ``first``."""
     kernel, a, b, row_norm, col_norm, n_queries, n_cols = tiles
@@ -143,7 +143,7 @@ def _sweep(tiles, never, first, limits, row_limit, found, open_rows, hits):
             break
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc"})
+@helper(fastmath={"reassoc"})
 def _product(distances, n, inverse):
     """Multiply min(1, distance / limit); what underflows is below every floor."""
     product = 1.0
@@ -153,7 +153,7 @@ def _product(distances, n, inverse):
     return product
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@helper()
 def _measure(query, references, listed, n_listed, inverses, n_open, floor, distances, total):
     """Sum up what is listed, or all that is on the grid, and all that is not; what is left open.
 
@@ -179,7 +179,7 @@ def _measure(query, references, listed, n_listed, inverses, n_open, floor, dista
     return n_open
 
 
-@njit(cache=True, nogil=True)
+@helper(allocates=True)
 def _finish(found, start, queries, references, limits, floor, sums):
     """Measure what may be above the floor; returns how many pairs that were."""
     inverses = 1.0 / np.maximum(limits.limits, _LEAST_LIMIT)

@@ -17,6 +17,7 @@ from precall.engines.cpu.candidates import (
 from precall.engines.cpu.kernel_choice import TileShape
 from precall.engines.cpu.rows import PackedReferences, PackedRows
 from precall.engines.cpu.rulers import Ruler
+from precall.engines.cpu.tiling.tile_functions import address_of
 from precall.engines.cpu.tiling.tiles import Tiles, room_for_hits
 from precall.runtime.threads import in_threads
 
@@ -84,7 +85,7 @@ def collect_mutually(
         advance(len(one) * len(other) * (1 + is_mutual))
 
     in_threads(meet, all_pairs(n_blocks), threads)
-    mark_unproven(found, depth, n, ruler)
+    mark_unproven(found, depth, n, ruler, False)
     return found
 
 
@@ -104,11 +105,14 @@ def all_pairs(n_blocks: int) -> list[tuple[int, int]]:
 
     So all blocks see the others evenly, and those who meet at the same time are not the same: a
     tournament in which one place is held and the others move on (with an odd number, it is empty).
+    They move by half of all places, so that nearly everybody meets the next one in each round:
+    where two classes take turns, both have their share all along.
     """
     n_places = n_blocks + n_blocks % 2
     pairs = [(i, i) for i in range(n_blocks)]
     for turn in range(n_places - 1):
-        others = [(turn + place) % (n_places - 1) for place in range(n_places - 1)]
+        shift = turn * (n_places // 2)
+        others = [(shift + place) % (n_places - 1) for place in range(n_places - 1)]
         meeting = [(n_places - 1, others[0])]
         meeting += [(others[i], others[-i]) for i in range(1, n_places // 2)]
         pairs += [(min(pair), max(pair)) for pair in meeting if max(pair) < n_blocks]
@@ -122,7 +126,7 @@ def tiles_between(
     first, last = one.start // shape.rows, math.ceil(one.stop / shape.rows)
     left, right = other.start // shape.cols, math.ceil(other.stop / shape.cols)
     return Tiles(
-        shape.code,
+        address_of(shape),
         queries.panels[first:last],
         references.panels[left:right],
         queries.norm[first * shape.rows : last * shape.rows],

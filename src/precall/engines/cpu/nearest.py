@@ -5,10 +5,10 @@ import numpy as np
 from precall.engines.cpu.candidates import UNKNOWN, kth_smallest, sort_together
 from precall.engines.cpu.pairs import canonical_squared, fast_squared, is_beyond
 from precall.engines.cpu.rulers import is_exact, largest_distance, narrowed, widened
-from precall.runtime.compiling import njit
+from precall.runtime.compiling import helper, njit
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _exact_kth(query, classes, fast, stored, k, ruler):
     """Canonical k-th smallest squared distance of candidates with the given fast distances.
 
@@ -32,21 +32,41 @@ def _exact_kth(query, classes, fast, stored, k, ruler):
     return fast[k - 1]
 
 
-@njit(cache=True, nogil=True)
-def _kth_by_codes(query, classes, codes, cols, k, error, ruler, fast, doubtful):
+@helper()
+def _set_apart(codes, cols, k, error, ruler, are_sorted, doubtful):
+    """Set candidates apart that their codes cannot tell from the k-th.
+
+    Returns how many these are, and how many others are surely nearer.
+    """
+    n_below, n = 0, 0
+    kth = np.int64(codes[k - 1]) if are_sorted else kth_smallest(codes, k)
+    below, highest = narrowed(kth, error, ruler), widened(kth, error, ruler)
+    if are_sorted:
+        n_below, stop = k - 1, k
+        while n_below > 0 and codes[n_below - 1] > below:
+            n_below -= 1
+        while stop < len(codes) and codes[stop] <= highest:
+            stop += 1
+        for t in range(n_below, stop):
+            doubtful[n] = cols[t]
+            n += 1
+    else:
+        for t in range(len(codes)):  # no branches: they would be guessed wrong
+            doubtful[n] = cols[t]
+            n += (below < codes[t]) & (codes[t] <= highest)
+            n_below += codes[t] <= below
+    if is_exact(kth, error, ruler):
+        return 1, k - 1  # all of them tie: any will do
+    return n, n_below
+
+
+@helper()
+def _kth_by_codes(query, classes, codes, cols, k, error, ruler, are_sorted, fast, doubtful):
     """Canonical k-th smallest squared distance of candidates.
 
     Only candidates that their codes cannot tell from the k-th are measured at all.
     """
-    kth = kth_smallest(codes, k)
-    below, highest = narrowed(kth, error, ruler), widened(kth, error, ruler)
-    n_below, n = 0, 0
-    for t in range(len(codes)):  # no branches: they would be guessed wrong
-        doubtful[n] = cols[t]
-        n += (below < codes[t]) & (codes[t] <= highest)
-        n_below += codes[t] <= below
-    if is_exact(kth, error, ruler):
-        n, n_below = 1, k - 1  # all of them tie: any will do
+    n, n_below = _set_apart(codes, cols, k, error, ruler, are_sorted, doubtful)
     for t in range(n):
         label = doubtful[t] & 1
         stored = classes[label].near[doubtful[t] >> 1]
@@ -55,7 +75,7 @@ def _kth_by_codes(query, classes, codes, cols, k, error, ruler, fast, doubtful):
     return _exact_kth(query, classes, fast[:n], doubtful[:n], k - n_below, ruler)
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _reach(codes, k, error, ruler):
     """How far the k-th of some candidates is at most."""
     if len(codes) < k:
@@ -63,7 +83,7 @@ def _reach(codes, k, error, ruler):
     return largest_distance(kth_smallest(codes, k), error, ruler)
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _n_far_within(references, length, reach):
     """How many far references, of which the nearest come first, may be within reach."""
     n = 0
@@ -72,8 +92,10 @@ def _n_far_within(references, length, reach):
     return n
 
 
-@njit(cache=True, nogil=True)
-def _kth(query, length, classes, start, stop, codes, cols, k, error, ruler, fast, stored):
+@helper()
+def _kth(
+    query, length, classes, start, stop, codes, cols, k, error, ruler, are_sorted, fast, stored
+):
     """Squared distance to the k-th nearest of the classes between ``start`` and ``stop``."""
     reach, n_far = np.inf, 0
     for label in range(start, stop):
@@ -83,7 +105,7 @@ def _kth(query, length, classes, start, stop, codes, cols, k, error, ruler, fast
         for label in range(start, stop):
             n_far += _n_far_within(classes[label], length, reach)
     if n_far == 0:
-        return _kth_by_codes(query, classes, codes, cols, k, error, ruler, fast, stored)
+        return _kth_by_codes(query, classes, codes, cols, k, error, ruler, are_sorted, fast, stored)
     n = 0
     for t in range(len(codes)):
         label = cols[t] & 1
@@ -98,8 +120,40 @@ def _kth(query, length, classes, start, stop, codes, cols, k, error, ruler, fast
     return _exact_kth(query, classes, fast[:n], stored[:n], k, ruler)
 
 
+@helper()
+def _gather(found, i, start, stop, codes, cols):
+    """Copy the candidates of query ``i`` in some classes; how many there are."""
+    n = 0
+    for label in range(start, stop):
+        size = found[label].sizes[i]
+        listed_codes, listed_cols = found[label].codes[i], found[label].cols[i]
+        for t in range(size):  # slices that are assigned take a second to compile
+            codes[n + t], cols[n + t] = listed_codes[t], listed_cols[t]
+        n += size
+    return n
+
+
+@helper()
+def _merge(found, i, codes, cols):
+    """Copy the sorted candidates of query ``i`` in both classes, sorted; how many there are."""
+    first, second = found
+    n, m, s, t = first.sizes[i], second.sizes[i], 0, 0
+    first_codes, second_codes = first.codes[i], second.codes[i]
+    first_cols, second_cols = first.cols[i], second.cols[i]
+    while s < n and t < m:  # no branches: they would be guessed wrong
+        is_first = first_codes[s] <= second_codes[t]
+        codes[s + t] = first_codes[s] if is_first else second_codes[t]
+        cols[s + t] = first_cols[s] if is_first else second_cols[t]
+        s, t = s + is_first, t + (1 - is_first)
+    for rest in range(s, n):
+        codes[rest + t], cols[rest + t] = first_codes[rest], first_cols[rest]
+    for rest in range(t, m):
+        codes[n + rest], cols[n + rest] = second_codes[rest], second_cols[rest]
+    return n + m
+
+
 @njit(cache=True, nogil=True)
-def kth_distances(queries, classes, found, ks, ruler, out):
+def kth_distances(queries, classes, found, ks, ruler, are_sorted, out):
     """Canonical squared distances to the k-th nearest of class 0, of class 1 and of both.
 
     Parameters
@@ -108,6 +162,8 @@ def kth_distances(queries, classes, found, ks, ruler, out):
         Two of :class:`References`, and what was found among each.
     ks
         Which neighbours to tell.
+    are_sorted
+        Whether candidates are sorted by their codes.
     out
         Output, (n_queries, 3, n_ks); inf where there are fewer; NaN where the candidates are
         unknown. With a second axis of length 1 only class 0 is looked at.
@@ -132,15 +188,13 @@ def kth_distances(queries, classes, found, ks, ruler, out):
         error = max(found[0].error[i], found[1].error[i])
         for which in range(out.shape[1]):
             start, stop = (0, 2) if which == 2 else (which, which + 1)
-            n = 0
-            for label in range(start, stop):
-                size = found[label].sizes[i]
-                codes[n : n + size] = found[label].codes[i, :size]
-                cols[n : n + size] = found[label].cols[i, :size]
-                n += size
+            if are_sorted and which == 2:
+                n = _merge(found, i, codes, cols)
+            else:
+                n = _gather(found, i, start, stop, codes, cols)
             for t in range(len(ks)):
                 if ks[t] <= n_members[which]:
                     out[i, which, t] = _kth(
                         query, length, classes, start, stop, codes[:n], cols[:n], ks[t], error,
-                        ruler, fast, stored,
+                        ruler, are_sorted, fast, stored,
                     )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from precall.engines.cpu.rulers import Ruler
-from precall.runtime.compiling import njit
+from precall.runtime.compiling import helper
 
 _LENGTH_ERROR = 1e-9  # relative; more than any sum of squares loses
 _SHARE_IN_DOUBT = 1 / 12  # of all pairs: from there on direct tiles are faster
@@ -45,7 +45,7 @@ class References(NamedTuple):
     far_lengths: Any  # (n_far,) their distance to its centre
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@helper(fastmath={"reassoc", "contract", "nsz"})
 def fast_squared(x, y):
     """Squared distance, added in whatever order is fastest: within ``Slack`` of the canonical."""
     total = 0.0
@@ -55,7 +55,7 @@ def fast_squared(x, y):
     return total
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def canonical_squared(x, y):
     """Squared distance as defined: added one by one in index order."""
     total = 0.0
@@ -65,7 +65,7 @@ def canonical_squared(x, y):
     return total
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def is_within_by(fast, x, y, threshold, ruler):
     """Whether the canonical squared distance, whose fast one is known, is at most ``threshold``."""
     if fast == 0.0:  # no term is above 0, in whatever order they are added
@@ -78,13 +78,13 @@ def is_within_by(fast, x, y, threshold, ruler):
     return canonical_squared(x, y) <= threshold
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def is_within(x, y, threshold, ruler):
     """Whether the canonical squared distance is at most ``threshold``."""
     return is_within_by(fast_squared(x, y), x, y, threshold, ruler)
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def is_beyond(far_length, length, distance):
     """Whether a far row is surely farther than ``distance`` from one of this length.
 
@@ -93,7 +93,7 @@ def is_beyond(far_length, length, distance):
     return far_length * (1.0 - _LENGTH_ERROR) - length * (1.0 + _LENGTH_ERROR) > distance
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def are_too_many(n_in_doubt, n_pairs):
     """Whether so many pairs are left open that direct tiles will be faster."""
     return n_in_doubt > _FEW_IN_DOUBT + _SHARE_IN_DOUBT * n_pairs

@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.data.feature_sets import Rows
+from precall.engines.answers import Floats
 from precall.engines.cpu.grid import Grid
 from precall.engines.cpu.kernel_choice import Kernel
 from precall.engines.cpu.pairs import Bound
 from precall.engines.cpu.rows import PackedReferences, PackedRows, PlacedSet, Places
 from precall.engines.cpu.rulers import Ruler
 from precall.engines.cpu.sharing.acquaintances import Acquaintances
+from precall.engines.cpu.tiling.tile_functions import address_of
 from precall.engines.cpu.tiling.tiles import Tiles
-from precall.engines.protocol import Advance, Session
+from precall.engines.protocol import Advance, Operand, Session
 from precall.runtime.threads import in_threads
 
 T = TypeVar("T")
@@ -28,7 +30,8 @@ Work = Callable[[int, PackedRows, Places], T | None]
 _CHUNK_BYTES = 384 * 1024  # of packed queries: they stay in the second-level cache
 _CHUNK_PRODUCTS = 2 * 10**10  # under a second: the grain of progress and of Ctrl-C
 CHUNKS_PER_THREAD = 4
-_MOST_PACKED = 256 * 2**20  # bytes of packed references that are kept for the next question
+_LARGE_OPERAND = 2**24  # numbers
+_MOST_PACKED = 128 * 2**20  # bytes of packed references that are kept for the next question
 _WEIGHED_CHUNK = 384  # queries: what the heaviest of them could tell limits what is looked at
 
 
@@ -83,6 +86,15 @@ class PlacedSession(Session, ABC):
         """Let go of all rows."""
         self._arrays = []
         self._forget()
+
+    def operand(
+        self, rows: Rows, center: Floats, dtype: type[np.floating], exponent: int = 0
+    ) -> Operand:
+        """See :meth:`Session.operand`. A large one needs room: sets are placed again when asked."""
+        with self._lock:
+            if len(rows) * rows.n_features > _LARGE_OPERAND and self._known is None:
+                self._sets, self._packed = [], []
+        return super().operand(rows, center, dtype, exponent)
 
     def _forget(self) -> None:
         self._sets, self._packed, self._needs_direct = [], [], set()
@@ -189,7 +201,7 @@ class PlacedSession(Session, ABC):
     def _tiles(self, queries: PackedRows, references: PackedReferences) -> Tiles:
         packed = references.packed
         return Tiles(
-            self.kernel.shape(is_direct=queries.is_direct).code,
+            address_of(self.kernel.shape(is_direct=queries.is_direct)),
             queries.panels,
             packed.panels,
             queries.norm,

@@ -17,7 +17,7 @@ from precall.engines.cpu.pairs import (
 )
 from precall.engines.cpu.rulers import code_limits, least_distance
 from precall.engines.cpu.tiling.tiles import ALL, STRIP, find_hits
-from precall.runtime.compiling import njit
+from precall.runtime.compiling import helper, njit
 
 _MEETINGS = 16  # that a row needs to find the best, on any ruler
 _MEETING = 4  # pairs in doubt that take as long as one that is measured canonically
@@ -51,12 +51,19 @@ class Side(NamedTuple):
         best = seen.nearest.copy(), seen.squared.copy(), seen.is_held.copy(), seen.ratio.copy()
         return cls(*counts, *best, *limits)
 
+    def begin_again(self, seen: Met, *, wants_best: bool) -> None:
+        """Begin as :meth:`of` does, in the same arrays."""
+        self.in_own[:], self.in_others[:] = 0, 0
+        self.nearest[:], self.squared[:] = seen.nearest, seen.squared
+        self.is_held[:], self.ratio[:] = seen.is_held, seen.ratio
+        self.nearest_limits[:] = self.limits[:] = ALL if wants_best else -1
+
     def met(self) -> Met:
         """Return what was found."""
         return Met(*self[:6])
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def narrow(best, i, largest, error, ruler):
     """Find the largest code of a pair that may be as near as the best, or have as large a ratio."""
     limit = code_limits(best.squared[i], error, ruler)[1]
@@ -71,16 +78,15 @@ def narrow(best, i, largest, error, ruler):
     best.limits[i] = limit
 
 
-@njit(cache=True, nogil=True)
-def _narrow_again(of_near, largest, bound):
-    """Narrow what other queries, with errors of their own, have found out about references."""
-    for j in range(len(of_near.limits)):
-        if of_near.squared[j] < np.inf:
-            error = bound.col_error[j] + bound.largest_row_error
-            narrow(of_near, j, largest, error, bound.ruler)
+@helper()
+def _narrow_again(best, largest, errors, largest_other, ruler):
+    """Narrow what was found out before about rows, by others with errors of their own."""
+    for i in range(len(best.limits)):
+        if best.limits[i] >= 0 and best.squared[i] < np.inf:
+            narrow(best, i, largest, errors[i] + largest_other, ruler)
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def may_be_larger(least_squared, weights, i, ratio, j):
     """Whether reference ``j`` may have a larger ratio by query ``i`` than by any other so far.
 
@@ -95,7 +101,7 @@ def may_be_larger(least_squared, weights, i, ratio, j):
     return False
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def compare(best, i, squared, stored, thresholds, j, ratios):
     """Compare the other row ``j`` with the best of row ``i``; whether it is any better."""
     is_better = squared < best.squared[i]
@@ -121,7 +127,7 @@ def compare(best, i, squared, stored, thresholds, j, ratios):
     return is_better
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _meet(queries, i, references, j, thresholds, ratios, bound, of_query, of_near):
     """Measure a pair that may be the best of either, and narrow down what could be better."""
     query, reference = queries.rows[i], references.near[j]
@@ -140,7 +146,7 @@ def _meet(queries, i, references, j, thresholds, ratios, bound, of_query, of_nea
         narrow(of_near, j, ratios.largest, error, ruler)
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _relate_far(queries, references, thresholds, ratios, bound, of_query, of_far):
     """Relate the queries to the references that are not in tiles."""
     ruler = bound.ruler
@@ -170,7 +176,7 @@ def _relate_far(queries, references, thresholds, ratios, bound, of_query, of_far
                 compare(of_far, t, squared, row, thresholds.of_query, i, ratios)
 
 
-@njit(cache=True, nogil=True)
+@helper(allocates=True)
 def _tile_limits(ball_limits, best):
     """Limits of tiles that let pass what may be in a ball, and what may be the best."""
     limits = ball_limits.copy()
@@ -198,8 +204,9 @@ def relate(tiles, bound, queries, references, thresholds, ratios, hits, of_query
     """
     kernel, a, b, row_norm, col_norm, n_rows, n_cols = tiles
     found, room, masks, places = hits
-    _narrow_again(of_near, ratios.largest, bound)
     limits, ruler = limits_of_balls(tiles, thresholds, bound), bound.ruler
+    _narrow_again(of_query, ratios.largest, bound.row_error, bound.largest_col_error, ruler)
+    _narrow_again(of_near, ratios.largest, bound.col_error, bound.largest_row_error, ruler)
     row_inner, row_outer, col_inner, col_outer, row_ball, col_ball = limits
     row_tile, col_tile = _tile_limits(row_ball, of_query), _tile_limits(col_ball, of_near)
     query_own, query_others, row_best = of_query.in_own, of_query.in_others, of_query.limits
@@ -217,7 +224,7 @@ def relate(tiles, bound, queries, references, thresholds, ratios, hits, of_query
                 places,
             )  # fmt: skip
             for t in range(n_hits):
-                i, j, code = found[0, t], found[1, t], found[2, t]
+                i, j, code = np.int64(found[0, t]), np.int64(found[1, t]), found[2, t]
                 for ball in range(len(of_rows)):
                     inside = code <= row_inner[i, ball]
                     if not inside and code <= row_outer[i, ball]:
@@ -234,7 +241,7 @@ def relate(tiles, bound, queries, references, thresholds, ratios, hits, of_query
                     near_own[j, ball] += inside
                 is_near = code <= row_best[i] or code <= col_nearest[j]
                 if not is_near and code <= col_best[j]:
-                    least = least_distance(code, row_error[i] + col_error[j], ruler)
+                    least = least_distance(np.int64(code), row_error[i] + col_error[j], ruler)
                     is_near = may_be_larger(least * least, weights, i, col_ratio, j)
                 if is_near:
                     _meet(queries, i, references, j, thresholds, ratios, bound, of_query, of_near)

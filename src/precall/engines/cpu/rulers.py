@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from precall.engines.cpu.tiling.simd_tiles import float_of
-from precall.engines.cpu.tiling.tiles import ALL, code_of
-from precall.runtime.compiling import njit
+from precall.engines.cpu.tiling.bits import code_of, float_of
+from precall.engines.cpu.tiling.tiles import ALL
+from precall.runtime.compiling import helper
 
 
 class Ruler(NamedTuple):
@@ -25,13 +25,13 @@ class Ruler(NamedTuple):
     absolute: float
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def largest_of(code):
     """The largest F with this direct code."""
     return float_of(np.int64(code) << 32)
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _floor_code(squared):
     """The largest direct code that only numbers up to ``squared`` have; -1 if there is none."""
     if not squared >= 0.0:
@@ -40,7 +40,7 @@ def _floor_code(squared):
     return code if largest_of(code) <= squared else code - 1
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def code_limits(threshold, error, ruler):
     """Return (inner, outer): a code up to inner proves D̂² ≤ threshold, one above outer D̂² > it.
 
@@ -67,13 +67,13 @@ def code_limits(threshold, error, ruler):
     return math.floor(inner), outer
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def is_exact(code, error, ruler):
     """Whether pairs with this code all have the same canonical distance, and no others do."""
     return code == 0 if ruler.is_direct else error == 0.0
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def widened(code, error, ruler):
     """Largest code of a pair that may be as near as one with this code: both may err."""
     if is_exact(code, error, ruler):
@@ -84,7 +84,7 @@ def widened(code, error, ruler):
     return math.floor(root * root) + 1 if root * root < ALL else ALL
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def narrowed(code, error, ruler):
     """Largest code of a pair that is surely nearer than one with this code."""
     if is_exact(code, error, ruler):
@@ -96,7 +96,7 @@ def narrowed(code, error, ruler):
     return math.floor(root * root) - 1 if root > 0.0 else -1
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def least_distance(code, error, ruler):
     """No pair with this code is nearer, but for what underflows."""
     if ruler.is_direct:
@@ -105,7 +105,7 @@ def least_distance(code, error, ruler):
     return root * ruler.step * (1.0 - 1e-12 - ruler.relative)
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def largest_distance(code, error, ruler):
     """No pair with this code is farther, but for what underflows."""
     if ruler.is_direct:

@@ -6,7 +6,6 @@ of every block; no distance is computed twice. Unlike the scores themselves thes
 decision on ties, so that plain matrix products serve.
 """
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -110,8 +109,8 @@ def measure_blocks(session: Session, sets: Sets, plan: CrossPlan, seed: int) -> 
     The partitions of a set depend on its size and the seed alone, so that two evaluations with the
     same real samples divide them alike.
     """
-    partitions = tuple(
-        Partitions.draw(len(side), _N_WORDS, (seed, c)) for c, side in enumerate(sets)
+    partitions = in_threads(
+        lambda c: Partitions.draw(len(sets[c]), _N_WORDS, (seed, c)), range(2), session.threads
     )
     sides = _sides(session, sets)
     found = [
@@ -189,15 +188,20 @@ def _measure_balls(
     wanted = _wanted(plan, role, ks, covers)
     words = tuple((p.low, p.high) for p in (own_partitions, other_partitions))
 
-    def work(parts: Sequence[slice]) -> tuple[Words, NDArray[np.int64]]:
-        held = np.zeros((len(ks), len(other), n_lanes), np.uint64)
-        totals, filled = counted = np.zeros((2, len(ks), n_lanes, 64, 4), np.int64)
+    held = np.zeros((len(ks), len(other), n_lanes), np.uint64)
+    counted = np.zeros((2, len(ks), n_lanes, 64, 4), np.int64)
+    lock = Lock()
+
+    def work(parts: Sequence[slice]) -> None:
+        held_by_parts, counted_of_parts = np.zeros_like(held), np.zeros_like(counted)
         look = _Look(session, own, other, depth)
         for part in parts:
-            found = FoundInBlocks(holds[:, part], held, cover[:, part], totals, filled)
+            found = FoundInBlocks(holds[:, part], held_by_parts, cover[:, part], *counted_of_parts)
             look.relate(part, words, wanted, found)
             session.advance((part.stop - part.start) * (len(own) + len(other)))
-        return held, counted
+        with lock:
+            np.bitwise_or(held, held_by_parts, out=held)
+            np.add(counted, counted_of_parts, out=counted)
 
     height = session.height(max(len(own), len(other)), own.itemsize)
     starts = range(0, len(own), height)
@@ -205,16 +209,11 @@ def _measure_balls(
     n_chunks = min(len(parts), _CHUNKS_PER_THREAD * session.threads)
     chunks = [parts[i::n_chunks] for i in range(n_chunks)]
     with single_threaded_libraries():
-        found = in_threads(work, chunks, session.threads)
-    held = functools.reduce(np.bitwise_or, (part for part, _ in found))
-    totals, filled = np.sum([part for _, part in found], axis=0)
-    return _BallsFound(
-        dict(zip(ks, holds, strict=True)),
-        dict(zip(ks, held, strict=True)),
-        dict(zip(covers, cover, strict=True)),
-        dict(zip(ks, totals, strict=True)),
-        dict(zip(ks, filled, strict=True)),
-    )
+        in_threads(work, chunks, session.threads)
+    by_k = (dict(zip(ks, of_each, strict=True)) for of_each in (holds, held, *counted))
+    holds_by_k, held_by_k, totals, filled = by_k
+    covered = dict(zip(covers, cover, strict=True))
+    return _BallsFound(holds_by_k, held_by_k, covered, totals, filled)
 
 
 def _wanted(plan: CrossPlan, role: Role, ks: list[int], covers: list[tuple[int, int]]) -> Any:

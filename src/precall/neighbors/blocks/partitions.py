@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 WORD = 64
+_AT_A_TIME = 4096  # samples whose bits are unpacked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,19 +25,23 @@ class Partitions:
         """Draw 64 balanced partitions a word."""
         rng = np.random.default_rng(seed)
         quarters = np.resize(np.arange(4, dtype=np.uint8), n)
-        bits = np.stack([rng.permutation(quarters) for _ in range(WORD * n_words)], axis=1)
-        return cls(_pack(bits % 2), _pack(bits // 2))
+        low, high = np.empty((2, n, n_words), np.uint64)
+        for word in range(n_words):
+            bits = np.stack([rng.permutation(quarters) for _ in range(WORD)], axis=1)
+            low[:, word], high[:, word] = _pack(bits % 2)[:, 0], _pack(bits // 2)[:, 0]
+        return cls(low, high)
 
     def share(self, flags: NDArray[np.uint64], *, quarters: bool) -> NDArray[np.float64]:
         """Share of each block with a bit set in ``flags`` (n, n_words): (n_partitions, 2 or 4)."""
-        found = self.totals(_unpack(flags), quarters=quarters)
-        return found / self.sizes(quarters=quarters)
-
-    def totals(self, values: NDArray[np.uint8], *, quarters: bool) -> NDArray[np.int64]:
-        """Sum values (n, n_partitions) over the blocks of each partition."""
-        labels = self.labels() if quarters else _unpack(self.low)
-        blocks = range(4 if quarters else 2)
-        return np.stack([np.sum(values * (labels == b), axis=0, dtype=np.int64) for b in blocks], 1)
+        totals = np.zeros((WORD * flags.shape[1], 4 if quarters else 2), np.int64)
+        for start in range(0, len(flags), _AT_A_TIME):
+            rows = slice(start, start + _AT_A_TIME)
+            is_set, labels = _unpack(flags[rows]), _unpack(self.low[rows])
+            if quarters:
+                labels = labels + 2 * _unpack(self.high[rows])
+            for block in range(totals.shape[1]):
+                totals[:, block] += np.sum(is_set * (labels == block), axis=0, dtype=np.int64)
+        return totals / self.sizes(quarters=quarters)
 
     def labels(self) -> NDArray[np.uint8]:
         """Return the quarter of each sample in each partition, (n, n_partitions)."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from precall.runtime.compiling import njit
+from precall.runtime.compiling import helper, njit
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _NONE = np.uint64(0)
@@ -34,7 +34,7 @@ class FoundInBlocks(NamedTuple):
     filled: Any  # (n_ks, lanes, 64, 4): the same, of each ball at most k; only ever added to
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+@helper(fastmath={"nnan", "nsz"})
 def _least(dots, norms, start, stop):
     """The smallest distance to the columns between start and stop, in SIMD."""
     dots, norms = dots[start:stop], norms[start:stop]
@@ -45,20 +45,20 @@ def _least(dots, norms, start, stop):
     return least
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _least_of_strides(dots, norms, least):
     for s in range(len(least)):
         least[s] = _least(dots, norms, s * _STRIDE, min((s + 1) * _STRIDE, len(norms)))
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _flag(dots, norms, bound, flags):
     """Flag the columns within a distance, in SIMD."""
     for j in range(len(norms)):
         flags[j] = norms[j] - dots[j] - dots[j] <= bound
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _within(dots, norms, bound, flags, found):
     """List the columns within a distance; how many. Flags are 8 to a word, padded with 0."""
     _flag(dots, norms, bound, flags)
@@ -71,7 +71,7 @@ def _within(dots, norms, bound, flags, found):
     return size
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _n_below(values, bound):
     """How many of ascending values are smaller."""
     low, high = 0, len(values)
@@ -84,7 +84,7 @@ def _n_below(values, bound):
     return low
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _push(heap_d, heap_p, size, d, p):
     """Add to a heap of ``size`` whose root is the farthest."""
     at = size
@@ -94,7 +94,7 @@ def _push(heap_d, heap_p, size, d, p):
     heap_d[at], heap_p[at] = d, p
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _kth_smallest(values, k, heap_d, heap_p):
     for i in range(len(values)):
         if i < k:
@@ -121,7 +121,7 @@ def nearest_of_rows(dots, norms, first, depth, places, distances):
     nearest_strides, no_places = np.empty(depth + 1, dots.dtype), np.empty(depth + 1, np.int64)
     flags, found = np.zeros((n + 7) // 8 * 8, np.uint8), np.empty(n + 8, np.int64)
     for i in range(len(dots)):
-        heap_d, heap_p, size = distances[i], places[i], 0
+        heap_d, heap_p, size = distances[i], places[i], np.int64(0)
         _least_of_strides(dots[i], norms, least)
         # As many strides as neighbours are wanted, and one for the row itself, have a column that
         # is at least as near as this: nothing farther needs to be looked at.
@@ -144,7 +144,7 @@ def nearest_of_rows(dots, norms, first, depth, places, distances):
             heap_d[last], heap_p[last] = far_d, far_p
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _replace_root(heap_d, heap_p, size, d, p):
     at = 0
     while True:
@@ -160,7 +160,7 @@ def _replace_root(heap_d, heap_p, size, d, p):
     heap_d[at], heap_p[at] = d, p
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _below(own, places, words, ks, at_least, below, last):
     """Find in which partitions a sample's balls reach past some neighbours.
 
@@ -203,7 +203,7 @@ def _below(own, places, words, ks, at_least, below, last):
                 last[is_quarter, a] += 1
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _sort_by_rank(found, far, distances, unsorted, hits, ranks, at):
     """Sort columns by how many own neighbours are nearer.
 
@@ -233,7 +233,7 @@ def _sort_by_rank(found, far, distances, unsorted, hits, ranks, at):
     at[0] = 0
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _hold(below, blocks, hits, ranks, n_hits, lane, held):
     """Mark the hits that a ball holds in some partitions; return where it holds any."""
     holds = _NONE
@@ -244,7 +244,7 @@ def _hold(below, blocks, hits, ranks, n_hits, lane, held):
     return holds
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _cover(below, blocks, ranks, n_hits, lane, counts):
     """Return where a ball holds as many hits as there are counts."""
     counts[:] = _NONE
@@ -256,7 +256,7 @@ def _cover(below, blocks, ranks, n_hits, lane, counts):
     return counts[len(counts) - 1]
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _count(below, blocks, ranks, n_hits, lane, planes, counts):
     """Count the hits that a ball holds in each of 64 partitions, in bit-sliced counters."""
     planes[:] = _NONE
@@ -275,7 +275,7 @@ def _count(below, blocks, ranks, n_hits, lane, planes, counts):
             counts[s] += np.int64((planes[p] >> np.uint64(s)) & np.uint64(1)) << p
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _add_counts(counts, low, high, totals):
     """Add to the totals of the blocks that a sample is in, whose bits are given."""
     for s in range(64):
@@ -284,7 +284,7 @@ def _add_counts(counts, low, high, totals):
         totals[s, block] += counts[s]
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _same_blocks(own, own_words, hits, n_hits, other_words, blocks):
     """Where each hit is in the same half, and in the same quarter, as a sample."""
     (low, high), (other_low, other_high) = own_words, other_words
@@ -296,7 +296,7 @@ def _same_blocks(own, own_words, hits, n_hits, other_words, blocks):
             blocks[h, n_words + w] = same & ~(high[own, w] ^ other_high[hits[h], w])
 
 
-@njit(cache=True, nogil=True)
+@helper(allocates=True)
 def _find_of_sample(i, lane, block, below, last, found, wanted, output, room):
     """Find of one sample and 64 partitions all that is wanted.
 
@@ -318,7 +318,8 @@ def _find_of_sample(i, lane, block, below, last, found, wanted, output, room):
         if wanted.counted[a]:
             _add_counts(counts, block[0], block[1], output.totals[a, lane])
         if wanted.filled[a]:
-            np.minimum(counts, wanted.ks[a], counts)
+            for s in range(64):
+                counts[s] = min(counts[s], wanted.ks[a])
             _add_counts(counts, block[0], block[1], output.filled[a, lane])
     for c in range(len(wanted.covers)):
         a, n_needed = wanted.covers[c]
@@ -326,19 +327,28 @@ def _find_of_sample(i, lane, block, below, last, found, wanted, output, room):
         output.cover[c, i, lane] = _cover(below[a], blocks, ranks, at[last[a]], lane, reached)
 
 
-@njit(cache=True, nogil=True)
+@helper()
+def _largest(values):
+    """The largest, or 0. NumPy's maximum would take Numba longer to compile."""
+    largest = 0
+    for t in range(len(values)):
+        largest = max(largest, values[t])
+    return largest
+
+
+@helper(allocates=True)
 def _to_relate(depth, most, n_words, ks):
     """Room to relate one sample after the other, with at most so many hits each."""
     below = np.empty((len(ks), depth + 1, 2 * n_words), dtype=np.uint64)
-    at_least, last = np.empty(ks.max() + 1, np.uint64), np.empty((2, len(ks)), np.int64)
-    hits, ranks = np.empty((2, most), dtype=np.int64)
+    at_least, last = np.empty(_largest(ks) + 1, np.uint64), np.empty((2, len(ks)), np.int64)
+    hits, ranks = np.empty(most, np.int64), np.empty(most, np.int64)
     at, blocks = np.empty(depth + 1, np.int64), np.empty((most, 2 * n_words), np.uint64)
     unsorted = np.empty(most, np.int64)
     to_count = np.empty(64, dtype=np.uint64), np.empty(64, dtype=np.int64)
     return below, at_least, last, (hits, ranks, at, blocks), unsorted, to_count
 
 
-@njit(cache=True, nogil=True)
+@helper(allocates=True)
 def _relate_sample(i, own, found, far, distances, own_words, other_words, wanted, output, room):
     """Find, of one sample whose ``below`` and ``last`` are in the room, all that is wanted."""
     (low, high), (below, _, last, sorted_hits, unsorted, to_count) = own_words, room
@@ -379,7 +389,13 @@ def relate_blocks(dots, norms, first, places, distances, own_words, other_words,
     for i in range(len(dots)):
         own = first + i
         _below(own, places[i], own_words, wanted.ks, at_least, below, last)
-        n_found = _within(dots[i], norms, distances[i, last.max() - 1], flags, found)
+        n_found = _within(
+            dots[i],
+            norms,
+            distances[i, max(_largest(last[0]), _largest(last[1])) - 1],
+            flags,
+            found,
+        )
         for h in range(n_found):
             far[h] = norms[found[h]] - dots[i, found[h]] - dots[i, found[h]]
         _relate_sample(
@@ -401,7 +417,9 @@ def relate_listed(
     columns, far
         Samples of the other class, and how far they are.
     """
-    most = max(1, np.diff(starts).max())
+    most = np.int64(1)
+    for i in range(len(places)):
+        most = max(most, starts[i + 1] - starts[i])
     room = _to_relate(places.shape[1], most, own_words[0].shape[1], wanted.ks)
     below, at_least, last = room[0], room[1], room[2]
     for i in range(len(places)):

@@ -5,7 +5,7 @@ import numpy as np
 from precall.runtime.compiling import njit
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@njit(cache=True, nogil=True, allocates=False, fastmath={"reassoc", "contract", "nsz"})
 def sum_of_cubes(products, of_rows, of_columns, constant, above_diagonal):
     """Sum (constant + u)³ − constant³ in float64, where u = products + of_rows + of_columns.
 

@@ -40,6 +40,7 @@ _PRODUCTS = 2 * 10**10  # of two blocks: under a second
 _GUESSES = (1 / 16, 1 / 4, 1 / 2, 3 / 4)  # shares of all blocks met
 _MANY_UNKNOWN = 1 / 8
 _TEST = 32  # features that take as long as the test of a pair
+_LAST = 2**31 - 1  # a code beyond all
 _PER_LISTED = 1500  # products that take as long as listing a row and reading it again and again
 
 
@@ -252,6 +253,7 @@ class Introduction:
         in_threads(meet, all_pairs(n), threads)
         if unknown.sum() > _MANY_UNKNOWN * n_total:
             return None
+        in_threads(self._sort, self.blocks, threads)
         return Acquaintances(self.classes, self.lists, self.ruler)
 
     def _sample(self, block: int) -> None:
@@ -264,6 +266,19 @@ class Introduction:
             self._acquaint(a, one, b, other, is_mutual=False)
             met[b] = len(other)
         self._guess(block, met, keeps=False)
+
+    def _sort(self, block: Block) -> None:
+        """Let the nearest be first in the lists of a block."""
+        a, (start, stop) = block[0], (block[1].start, block[1].stop)
+        for b in range(2):
+            codes, cols = (values[start:stop] for values in self.lists[a, b][:2])
+            sizes = self.lists[a, b].sizes[start:stop, None]
+            keys = np.empty(codes.shape, "<i8")  # a code in the upper word, a column in the lower
+            pairs = keys.view("<i4").reshape(*keys.shape, 2)
+            pairs[..., 0], pairs[..., 1] = cols, codes
+            pairs[..., 1][np.arange(codes.shape[1]) >= sizes] = _LAST
+            keys.sort(axis=1)
+            codes[:], cols[:] = pairs[..., 1], pairs[..., 0]
 
     def _acquaint(self, a: int, one: range, b: int, other: range, *, is_mutual: bool) -> None:
         tiles = tiles_between(self.rows[a], self.cols[b], one, other, self.shape)

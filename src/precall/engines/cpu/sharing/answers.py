@@ -14,17 +14,14 @@ from precall.engines.cpu.relations import Ratios, Side
 from precall.engines.cpu.rows import Places
 from precall.engines.cpu.sharing.acquaintances import Acquaintances
 from precall.engines.cpu.sharing.best import find_best
-from precall.engines.cpu.sharing.kernels import (
-    count_among,
-    count_around,
-    list_vicinity,
-    select_group,
-)
+from precall.engines.cpu.sharing.counting import count_among, count_around, count_seen
+from precall.engines.cpu.sharing.kernels import list_vicinity, select_group
 from precall.engines.protocol import Balls, Neighbors
 
 Flags = NDArray[np.bool_]
 
 _NOBODY_IN = -1.0  # a threshold
+_OFTEN = 1 / 16  # of all queries
 _FEW_UNKNOWN = 1 / 20  # rows: more are compared faster by products
 
 
@@ -43,8 +40,9 @@ def kth_by_lists(known: Acquaintances, question: Neighbors, places: Places) -> F
         of, lists = known.classes[b], known.lists[a, b]
         error = lists.error[rows[on_grid]]
         of_group = Candidates.none(error, lists.codes.shape[1], len(error))
-        select_group(lists, rows[on_grid], of.place_in(references), label, of_group)
-        mark_unproven(of_group, depth, len(of.near(references)), known.ruler)
+        place = of.place_in(references)
+        select_group(lists, rows[on_grid], place, label, depth, known.ruler, of_group)
+        mark_unproven(of_group, depth, len(of.near(references)), known.ruler, True)
         classes.append(of.references(references))
         found.append(of_group)
     answers = out[on_grid]
@@ -54,6 +52,7 @@ def kth_by_lists(known: Acquaintances, question: Neighbors, places: Places) -> F
         (found[0], found[-1]),
         np.array(question.ks),
         known.ruler,
+        True,  # candidates are sorted
         answers,
     )
     out[on_grid] = answers
@@ -91,22 +90,75 @@ def count_by_lists(known: Acquaintances, balls: Balls) -> tuple[Counts, list[Ope
         known.lists[b, a], columns, of.place_in(balls.queries), balls.around_references,
         queries, references, known.ruler, others, is_open_reference,
     )  # fmt: skip
-    is_far = rows < 0, columns < 0
-    left = _left_open(balls, is_open, is_open_reference, *is_far)
+    seen = _look_from_references(known, balls, is_open, own)
+    left = _left_open(balls, is_open, is_open_reference, rows < 0, columns < 0, seen)
     return np.concatenate([own, others], axis=1), left
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seen:
+    """One ball of queries that reaches beyond their lists, and who told of it instead."""
+
+    ball: int
+    is_asked: Flags  # (n_queries,)
+    tells: Flags  # (n_references,)
+
+
+def _look_from_references(
+    known: Acquaintances, balls: Balls, is_open: Flags, counts: Counts
+) -> _Seen | None:
+    """Count the ball that most queries leave open off the lists of references that reach as far.
+
+    ``None`` where it is not left open often enough.
+    """
+    a, b = known.which(balls.queries), known.which(balls.references)
+    of, among = known.classes[a], known.classes[b]
+    rows = of.index[balls.queries.stored]
+    is_asked = is_open & (rows >= 0)
+    ball = int(is_asked.sum(axis=1).argmax()) if len(is_asked) else 0
+    if not is_asked.size or np.mean(is_asked[ball]) < _OFTEN:
+        return None
+    tells, found = np.empty(len(balls.references), np.bool_), np.zeros(len(rows), np.int64)
+    count_seen(
+        known.lists[b, a],
+        among.index[balls.references.stored],
+        of.place_in(balls.queries),
+        is_asked[ball],
+        balls.around_queries[ball],
+        known.lists[a, b].error[rows],
+        of.queries(balls.queries.stored),
+        among.references(balls.references),
+        known.ruler,
+        found,
+        tells,
+    )
+    counts[:, ball] += found
+    return _Seen(ball, is_asked[ball], tells)
+
+
 def _left_open(
-    balls: Balls, is_open: Flags, is_open_reference: Flags, is_far: Flags, is_far_reference: Flags
+    balls: Balls,
+    is_open: Flags,
+    is_open_reference: Flags,
+    is_far: Flags,
+    is_far_reference: Flags,
+    seen: _Seen | None,
 ) -> list[Open]:
     """The rest of a question.
 
-    Balls around queries that reach too far, around all references; those around references that
-    reach too far; and whoever is off the grid, which nobody lists.
+    Balls around queries that reach too far, around all references that do not tell of them; those
+    around references that reach too far; and whoever is off the grid, which nobody lists.
     """
     own = np.where(is_open, balls.around_queries, _NOBODY_IN)
     known = np.where(is_open, _NOBODY_IN, balls.around_queries)
-    others = balls.around_references
+    others, first = balls.around_references, []
+    if seen is not None:
+        queries, silent = np.flatnonzero(seen.is_asked), np.flatnonzero(~seen.tells)
+        part = _part(balls, queries, silent, own[[seen.ball]], others[:0])
+        first = [Open(part, queries, np.array([seen.ball]))]
+        is_open = is_open.copy()
+        is_open[seen.ball] &= ~seen.is_asked
+        own[seen.ball, seen.is_asked] = _NOBODY_IN
     open_queries, on_grid = np.flatnonzero(is_open.any(axis=0)), np.flatnonzero(~is_far)
     far, far_references = np.flatnonzero(is_far), np.flatnonzero(is_far_reference)
     open_references = np.flatnonzero(is_open_reference & ~is_far_reference)
@@ -121,10 +173,11 @@ def _left_open(
     other_columns = np.arange(n_own, n_own + len(others))
     columns = own_columns, np.arange(n_own + len(others)), other_columns, other_columns
     places = open_queries, on_grid, on_grid, far
+    every = [*first, *(Open(*of) for of in zip(parts, places, columns, strict=True))]
     return [
-        Open(part, of, at)
-        for part, of, at in zip(parts, places, columns, strict=True)
-        if len(part.queries) and len(part.references) and len(at)
+        left
+        for left in every
+        if len(left.places) and len(left.balls.references) and len(left.columns)
     ]
 
 

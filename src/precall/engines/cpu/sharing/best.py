@@ -6,10 +6,11 @@ from precall.engines.cpu.candidates import UNKNOWN
 from precall.engines.cpu.pairs import canonical_squared, fast_squared
 from precall.engines.cpu.relations import compare, may_be_larger, narrow
 from precall.engines.cpu.rulers import least_distance, widened
-from precall.runtime.compiling import njit
+from precall.engines.cpu.tiling.tiles import ALL
+from precall.runtime.compiling import helper, njit
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _meet(row, i, others, j, place, thresholds, ratios, ruler, best):
     """Measure a pair that may be the best of row ``i``."""
     stored = others.near[j]
@@ -19,7 +20,7 @@ def _meet(row, i, others, j, place, thresholds, ratios, ruler, best):
         compare(best, i, canonical_squared(y, x), stored, thresholds, place, ratios)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, allocates=False)
 def find_best(lists, rows, place, own, others, thresholds, ratios, ruler, best, is_open):
     """Find who is nearest to each row, and the largest ratios, among a listed group.
 
@@ -38,30 +39,32 @@ def find_best(lists, rows, place, own, others, thresholds, ratios, ruler, best, 
     is_open
         Output, (n,): where somebody who is not listed may be better.
     """
-    codes, cols = np.empty((2, lists.codes.shape[1]), np.int32)
+    n_ratios = best.ratio.shape[1]
     for r in range(len(rows)):
         i, n = rows[r], 0
         is_open[r] = i < 0 or lists.sizes[i] == UNKNOWN
         if is_open[r]:
             continue
         listed_codes, listed_cols, error = lists.codes[i], lists.cols[i], lists.error[i]
-        for t in range(lists.sizes[i]):
-            j = listed_cols[t]
-            codes[n], cols[n] = listed_codes[t], j
-            n += place[j] >= 0
+        row, reach = own.base[own.rows[r]], np.int64(ALL)
+        for t in range(lists.sizes[i]):  # the nearest first
+            j, code = np.int64(listed_cols[t]), np.int64(listed_codes[t])
+            at = np.int64(place[j])
+            if at < 0:
+                continue
+            if n == 0:
+                reach = widened(code, error, ruler)
+            n += 1
+            if code <= reach:
+                _meet(row, r, others, j, at, thresholds, ratios, ruler, best)
+                continue
+            if n_ratios == 0:
+                break
+            least = least_distance(code, error, ruler)
+            if may_be_larger(least * least, ratios.weights, at, best.ratio, r):
+                _meet(row, r, others, j, at, thresholds, ratios, ruler, best)
         is_open[r] = n == 0
         if is_open[r]:
             continue
-        row, reach = own.base[own.rows[r]], widened(codes[:n].min(), error, ruler)
-        for t in range(n):
-            if codes[t] <= reach:
-                j = cols[t]
-                _meet(row, r, others, j, place[j], thresholds, ratios, ruler, best)
-        for t in range(n if best.ratio.shape[1] else 0):
-            j, least = cols[t], least_distance(codes[t], error, ruler)
-            if codes[t] > reach and may_be_larger(
-                least * least, ratios.weights, place[j], best.ratio, r
-            ):
-                _meet(row, r, others, j, place[j], thresholds, ratios, ruler, best)
         narrow(best, r, ratios.largest, error, ruler)
         is_open[r] = best.limits[r] > lists.limits[i]

@@ -58,7 +58,9 @@ class SharingSession(PlacedSession, ABC):
             yield
         finally:
             self._shares -= 1
-            self._known = self._known if self._shares else None
+            if self._shares == 0:  # what comes next may need the room
+                self._known = None
+                self._packed.clear()
 
     def _acquaint(self, questions: Sequence[Neighbors]) -> None:
         """Look at every pair of rows once, where many questions are about the same rows."""

@@ -1,8 +1,8 @@
 """The tile kernels for AVX-512 VNNI and AVX2, emitted as LLVM IR.
 
-Each is one stand-alone LLVM function over raw pointers, called by a small Numba intrinsic, and kept
-apart (noinline) so that nothing of the caller competes for its registers. What a tile is, and the
-same in plain loops, is in ``tiles``.
+Each is one stand-alone LLVM function over raw pointers, kept apart (noinline) so that nothing of
+the caller competes for its registers, and compiled when first needed (``tile_functions``). What a
+tile is, is said in ``tiles``; ``portable_tiles`` does the same in plain loops.
 """
 
 from abc import ABC, abstractmethod
@@ -13,9 +13,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from precall.engines.cpu.kernel_choice import KERNELS, Kernel, TileShape, is_supported
+from precall.engines.cpu.kernel_choice import KERNELS, Kernel, TileShape
 
-_I1, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (1, 16, 32, 64))
+_I16, _I32, _I64 = (ir.IntType(bits) for bits in (16, 32, 64))
 _F64 = ir.DoubleType()
 
 Tile = dict[tuple[int, int], ir.Value]  # (row, part) -> vector, held in a register
@@ -286,102 +286,50 @@ def _name(shape: TileShape) -> str:
     return f"knn_tile_{shape.code}"
 
 
-def _simd_call(kernel: Kernel, shape: TileShape, emitter: Callable[..., Any], lanes: int) -> Any:
-    """Code generator of a call to a SIMD tile function on array arguments at panel offsets."""
-
-    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        if not is_supported(kernel):  # never chosen by best_kernel; x86 names would not compile
-            return ir.Constant(_I32, 0)
-        function = builder.module.globals.get(_name(shape))
-        if function is None:
-            function = emitter(builder.module, kernel, shape, lanes).emit()
-
-        def pointer(position: int, offset: ir.Value | None = None) -> ir.Value:
-            array = context.make_array(signature.args[position])(context, builder, args[position])
-            data = builder.bitcast(array.data, _I32.as_pointer())
-            return data if offset is None else builder.gep(data, [offset])
-
-        a_panel, b_panel = args[1], args[3]
-        packed = context.make_array(signature.args[0])(context, builder, args[0])
-        n_steps, int16s = (builder.extract_value(packed.shape, axis) for axis in (1, 3))
-        int32s = builder.mul(n_steps, builder.lshr(int16s, ir.Constant(_I64, 1)))  # of a row
-        first_row = builder.mul(a_panel, ir.Constant(_I64, shape.rows))
-        first_col = builder.mul(b_panel, ir.Constant(_I64, shape.cols))
-        first_code = builder.mul(args[10], ir.Constant(_I64, shape.rows))
-        return builder.call(
-            function,
-            [
-                pointer(0, builder.mul(first_row, int32s)),
-                pointer(2, builder.mul(first_col, int32s)),
-                n_steps,
-                pointer(4, first_row),
-                pointer(5, first_row),
-                pointer(6, first_col),
-                pointer(7, first_col),
-                pointer(8, builder.mul(first_code, ir.Constant(_I64, shape.cols))),
-                pointer(9, first_code),
-            ],
-        )
-
-    return codegen
+_INT32S = types.CPointer(types.int32)
+TILE_FUNCTION = types.int32(_INT32S, _INT32S, types.intp, *[_INT32S] * 6)
 
 
-_PACKED = types.Array(types.int16, 4, "C")
-_INT32S = types.Array(types.int32, 1, "C")
-_TILE_SIGNATURE = types.int32(
-    _PACKED, types.intp, _PACKED, types.intp,
-    _INT32S, _INT32S, _INT32S, _INT32S,
-    types.Array(types.int32, 2, "C"), types.Array(types.uint32, 1, "C"), types.intp,
-)  # fmt: skip
-
-
-def _tile_intrinsic(name: str, *, is_direct: bool, lanes: int) -> Any:
+def _emitted(name: str, *, is_direct: bool, lanes: int) -> Any:
     """A tile function that jitted code can call."""
     kernel, emitter = KERNELS[name], _DirectEmitter if is_direct else _GridEmitter
-    codegen = _simd_call(kernel, kernel.shape(is_direct=is_direct), emitter, lanes)
+    shape = kernel.shape(is_direct=is_direct)
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        return builder.call(emitter(builder.module, kernel, shape, lanes).emit(), args)
 
     @intrinsic
-    def tile_hits(
-        typingctx: Any, a: Any, a_panel: Any, b: Any, b_panel: Any,
-        row_limit: Any, row_norm: Any, col_norm: Any, col_limit: Any, codes: Any, masks: Any,
-        place: Any,
+    def tile(
+        typingctx: Any, a: Any, b: Any, n_steps: Any, row_limit: Any, row_norm: Any,
+        col_norm: Any, col_limit: Any, codes: Any, masks: Any,
     ) -> Any:  # fmt: skip
-        return _TILE_SIGNATURE, codegen
+        return TILE_FUNCTION, codegen
 
-    return tile_hits
-
-
-avx512_grid_hits = _tile_intrinsic("avx512", is_direct=False, lanes=16)
-avx512_direct_hits = _tile_intrinsic("avx512", is_direct=True, lanes=8)
-avx2_grid_hits = _tile_intrinsic("avx2", is_direct=False, lanes=8)
-avx2_direct_hits = _tile_intrinsic("avx2", is_direct=True, lanes=4)
+    return tile
 
 
-@intrinsic
-def lowest_bit(typingctx: Any, mask: Any) -> Any:
-    """Index of the lowest set bit of a non-zero uint32."""
-
-    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        return builder.zext(builder.cttz(args[0], ir.Constant(_I1, 1)), _I64)
-
-    return types.intp(types.uint32), codegen
+_avx512_grid = _emitted("avx512", is_direct=False, lanes=16)
+_avx512_direct = _emitted("avx512", is_direct=True, lanes=8)
+_avx2_grid = _emitted("avx2", is_direct=False, lanes=8)
+_avx2_direct = _emitted("avx2", is_direct=True, lanes=4)
 
 
-@intrinsic
-def bits_of(typingctx: Any, value: Any) -> Any:
-    """The 64 bits of a float64."""
-
-    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        return builder.bitcast(args[0], _I64)
-
-    return types.int64(types.float64), codegen
+# Each is written out, as Numba's disk cache does not see what a closure holds.
+def avx512_grid(a, b, n_steps, row_limit, row_norm, col_norm, col_limit, codes, masks):
+    """A grid tile in AVX-512."""
+    return _avx512_grid(a, b, n_steps, row_limit, row_norm, col_norm, col_limit, codes, masks)
 
 
-@intrinsic
-def float_of(typingctx: Any, bits: Any) -> Any:
-    """The float64 with these 64 bits."""
+def avx512_direct(a, b, n_steps, row_limit, row_norm, col_norm, col_limit, codes, masks):
+    """A direct tile in AVX-512."""
+    return _avx512_direct(a, b, n_steps, row_limit, row_norm, col_norm, col_limit, codes, masks)
 
-    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        return builder.bitcast(args[0], _F64)
 
-    return types.float64(types.int64), codegen
+def avx2_grid(a, b, n_steps, row_limit, row_norm, col_norm, col_limit, codes, masks):
+    """A grid tile in AVX2."""
+    return _avx2_grid(a, b, n_steps, row_limit, row_norm, col_norm, col_limit, codes, masks)
+
+
+def avx2_direct(a, b, n_steps, row_limit, row_norm, col_norm, col_limit, codes, masks):
+    """A direct tile in AVX2."""
+    return _avx2_direct(a, b, n_steps, row_limit, row_norm, col_norm, col_limit, codes, masks)
