@@ -23,6 +23,7 @@ from distributed import Client, LocalCluster
 
 import precall
 
+WARM = 30_000  # rows: enough for every kind of order
 FOUR = {"estimators": (), "scores": ["precision", "recall", "density", "coverage"]}
 
 
@@ -117,7 +118,7 @@ def beside_cpu(n, d, rounds, n_workers, threads, options):
         cpu = {"engine": "cpu", "threads": n_workers * threads}
         engines = {"engine": client}, cpu
         for engine in engines:
-            evaluated(real[:3000], generated[:3000], engine, options)
+            evaluated(real[:WARM], generated[:WARM], engine, options)
         seconds = [
             [
                 timed(lambda e=engine: evaluated(real, generated, e, options))[0]
@@ -136,7 +137,7 @@ def scaling(n, d, options):
         client, cluster = local(n_workers, 1)
         with client, cluster:
             engine = {"engine": client}
-            evaluated(real[:3000], generated[:3000], engine, options)
+            evaluated(real[:WARM], generated[:WARM], engine, options)
             found[n_workers], _ = timed(lambda e=engine: evaluated(real, generated, e, options))
     return found | {"ratio": found[1] / found[2]}
 
@@ -235,7 +236,7 @@ def _lose_once(folder, paths, checkpoint, out, rng):
     address, scheduler, workers = start_cluster(folder)
     command = [sys.executable, "-c", COMMAND, *paths, address, str(checkpoint), str(out)]
     run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    wanted = int(rng.integers(1, 40))
+    wanted = int(rng.integers(1, 16))
     while len(list(checkpoint.glob("*.piece"))) < wanted and run.poll() is None:
         time.sleep(0.01)
     scheduler.kill()

@@ -11,8 +11,9 @@ from engine_cases import NASTY, assert_same, fold_of, measure, own_balls, plan_f
 from precall.data.feature_sets import Rows
 from precall.data.splits import HoldOut
 from precall.engines.cluster.engine import Cluster
+from precall.engines.cluster.own.radii import OwnRadii
 from precall.engines.cpu.engine import CpuEngine
-from precall.engines.protocol import Neighbors
+from precall.engines.protocol import Balls, Meeting, Neighbors
 from precall.neighbors.statistics import CrossPlan, NeighborPlan
 from precall.neighbors.sweeps import Ask
 
@@ -58,18 +59,57 @@ def test_every_kind(two, kind):
         assert_same(measure(engine, fold, plan), expected)
 
 
-def test_rows_among_themselves_on_a_plane(two, monkeypatch):
-    """Each pair of groups meets on one line; repetitions are taken out, ties included."""
+@pytest.fixture
+def small_groups(monkeypatch):
+    """Rows meet in groups, however few they are; says how many questions were asked so."""
     monkeypatch.setattr("precall.engines.cluster.placed_sets._BLOCK_BYTES", 5000)
-    monkeypatch.setattr("precall.engines.cluster.planes._FEWEST_PRODUCTS", 10**5)
-    monkeypatch.setattr("precall.engines.cluster.planes._PER_NEIGHBOR", 1)
-    for seed, kind in enumerate(("normal", "integer grid", "duplicates", "one point")):
+    monkeypatch.setattr("precall.engines.cluster.own.groups._FEWEST_PRODUCTS", 10**4)
+    monkeypatch.setattr("precall.engines.cluster.own.groups._PER_NEIGHBOR", 1)
+    met, of = [], OwnRadii.of
+
+    def noted(groups, ks):
+        met.append(len(groups))
+        return of(groups, ks)
+
+    monkeypatch.setattr(OwnRadii, "of", noted)
+    return met
+
+
+def test_rows_among_themselves_in_groups(two, small_groups):
+    """Every two groups meet once, and look for nothing that is farther than what is known."""
+    for seed, kind in enumerate(("normal", "integer grid", "duplicates", "one point", "outlier")):
         rng = np.random.default_rng(seed)
         fold = fold_of(NASTY[kind](rng, (700, 6)), NASTY[kind](rng, (500, 6)))
         plan = NeighborPlan(cross=CrossPlan(balls=own_balls({1, 4, 20})))
         expected = measure(CpuEngine(), fold, plan)
-        for engine in (Cluster(two), Cutting(two, 200_000)):
+        for engine in (Cluster(two), Cutting(two, 200_000), Cutting(two, 10**7, 4)):
+            small_groups.clear()
             assert_same(measure(engine, fold, plan), expected)
+            assert len(small_groups) == 2
+
+
+def test_scouts_go_ahead(two, monkeypatch):
+    """Pieces that begin with what scouts and earlier pieces have found make up the whole."""
+    monkeypatch.setattr("precall.engines.cluster.meetings._FEWEST_SCOUTS", 10)
+    for seed, kind in enumerate(("normal", "integer grid", "copies", "some rows far")):
+        rng = np.random.default_rng(seed)
+        fold = fold_of(NASTY[kind](rng, (400, 6)), NASTY[kind](rng, (300, 6)))
+        plan = plan_for(fold, {1, 4})
+        expected = measure(CpuEngine(), fold, plan)
+        assert_same(measure(Cluster(two), fold, plan), expected)
+
+
+def test_a_set_that_was_moved_is_another(two):
+    """Radii are the same to the bit; what one model is to the real samples says nothing of it."""
+    rng = np.random.default_rng(0)
+    real, generated = rng.integers(0, 9, (2, 300, 5)).astype(float)
+    rows = Rows(real)
+    with Cluster(two).open(1, lambda n_pairs: None) as session, CpuEngine().open(1, print) as cpu:
+        for other in (Rows(generated), Rows(generated + 3.0)):
+            balls = Balls(rows, other, np.full((1, 300), 2.0), np.full((1, 300), 3.0))
+            meeting = Meeting(balls, True, np.ones((1, 300)))
+            cpu.place(rows, other)
+            assert_same(session.relate([meeting])[0], cpu.relate([meeting])[0])
 
 
 def test_selections_in_any_order(two):
@@ -104,7 +144,7 @@ def test_progress_counts_every_pair(two):
 
 
 def use_kernel(name):
-    from precall.engines.cluster import workbench
+    from precall.engines.cluster.on_workers import workbench
 
     workbench.best_engine = lambda: CpuEngine(name)
 

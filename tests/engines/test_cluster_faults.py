@@ -5,16 +5,23 @@ import logging
 import os
 import re
 import sys
+from functools import partial
 
 import cloudpickle
 import numpy as np
 import pytest
+from distributed.comm import CommClosedError
 
 import precall
 from cluster_cases import Cutting, kill_a_worker, start, two_sets
-from precall.data.feature_sets import FeatureSet, ReadFeatures
+from engine_cases import assert_same
+from precall.data.feature_sets import FeatureSet, ReadFeatures, Rows
 from precall.data.value_checks import ValueCheck
 from precall.engines.cluster.engine import Cluster, as_bytes
+from precall.engines.cluster.making import Making
+from precall.engines.cluster.on_workers.workbench import clear_benches
+from precall.engines.cpu.engine import CpuEngine
+from precall.engines.protocol import Balls, Meeting, Neighbors
 from precall.version import __version__
 
 pytestmark = pytest.mark.filterwarnings("default")  # Dask's own
@@ -67,9 +74,9 @@ def test_a_worker_is_killed(client, saved, expected, after, kind, caplog):
 
 
 @pytest.mark.parametrize("memory", [600_000, 10**8])
-def test_a_worker_is_killed_while_rows_meet_on_a_plane(client, expected, memory, monkeypatch):
-    """What was found on lines is lost, and the rows that it was found with."""
-    monkeypatch.setattr("precall.engines.cluster.planes._FEWEST_PRODUCTS", 10**5)
+def test_a_worker_is_killed_while_rows_meet_in_groups(client, expected, memory, monkeypatch):
+    """What was found in pieces is lost, and the rows that it was found with."""
+    monkeypatch.setattr("precall.engines.cluster.own.groups._FEWEST_PRODUCTS", 10**5)
     timer = kill_a_worker(client, 1.0)
     found = precall.evaluate(*two_sets(), engine=Cutting(client, memory), **QUICK)
     timer.join()
@@ -86,6 +93,57 @@ def fail_once():
         raise OSError("the storage was away for a moment")
 
     parts.FileSource.read = fail
+
+
+def test_a_worker_is_lost_while_something_is_sent(client, expected, monkeypatch, caplog):
+    """Once on the way, it is sent again; always, the scheduler is lost."""
+    scatter, failed = client.scatter, []
+
+    def fail(*arguments, often=1, **options):
+        if len(failed) < often:
+            failed.append(arguments)
+            raise CommClosedError("the stream is closed")
+        return scatter(*arguments, **options)
+
+    monkeypatch.setattr("precall.engines.cluster.gathering._BEFORE_SENDING_AGAIN", 0.01)
+    monkeypatch.setattr(client, "scatter", fail)
+    with caplog.at_level(logging.WARNING, "precall.cluster"):
+        assert_equal(precall.evaluate(*two_sets(), engine=client, **QUICK), expected)
+    assert "a worker was lost while an array was sent to it; it is sent again" in caplog.text
+    monkeypatch.setattr(client, "scatter", partial(fail, often=99))
+    with pytest.raises(precall.ClusterError, match=r"^the scheduler at tcp://\S+ was lost"):
+        precall.evaluate(*two_sets(), engine=client, **QUICK)
+
+
+def test_rows_that_workers_have_lost_are_sent_again(client, monkeypatch):
+    """Workers hold whole sets, and later orders come without them: to new workers, too."""
+    monkeypatch.setattr("precall.engines.cluster.meetings._FEWEST_SCOUTS", 10)
+    real, generated = map(Rows, two_sets(900, 700))
+    around = np.full((1, 900), 20.0), np.full((1, 700), 25.0)
+    meeting = Meeting(Balls(real, generated, *around), True, np.ones((1, 900)))
+    asked = [Neighbors(generated, (real, generated), [3])]
+    with CpuEngine().open(1, lambda n: None) as cpu:
+        cpu.place(real, generated)
+        expected, kth = cpu.relate([meeting])[0], cpu.kth(asked)[0]
+    lacking = []
+    monkeypatch.setattr(Making, "lacks", noted(Making.lacks, lacking))
+    with Cluster(client).open(1, lambda n: None) as session:
+        for is_lost in (False, False, True):
+            if is_lost:
+                client.run(clear_benches, session._name)
+            assert_same(session.relate([meeting])[0], expected)
+            assert bool(lacking) == is_lost
+            if is_lost:
+                client.run(clear_benches, session._name)
+            np.testing.assert_array_equal(session.kth(asked)[0], kth)
+
+
+def noted(method, calls):
+    def call(*arguments):
+        calls.append(arguments)
+        return method(*arguments)
+
+    return call
 
 
 def test_a_task_that_fails_is_tried_again(client, saved, expected, caplog):
@@ -130,6 +188,13 @@ def test_the_client_reads_no_set(client, saved, monkeypatch):
     monkeypatch.setattr(StoredArray, "read", count)
     precall.evaluate(*saved, engine=client, **QUICK)
     assert sum(rows) < 100
+
+
+def test_files_that_fsspec_opens(client, saved, expected):
+    """By a URL, as object storage is: listed and read by workers, a range of bytes at a time."""
+    assert_equal(
+        precall.evaluate(*(f"file://{p}" for p in saved), engine=client, **QUICK), expected
+    )
 
 
 def other_version():

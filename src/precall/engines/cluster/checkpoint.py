@@ -27,7 +27,7 @@ Arrays = tuple[NDArray[Any], ...]
 _FORMAT = 1
 _MANIFEST = "checkpoint.json"
 _LONGEST_LINE = 2**16
-_DTYPES = {"float64", "int64", "bool"}
+_DTYPES = {"float64", "int64", "uint8", "bool"}
 logger = logging.getLogger("precall.cluster")
 
 

@@ -32,7 +32,7 @@ def connect(where: object, threads: int) -> tuple[Client, Callable[[], None]]:
         return _local(threads)
     try:
         client = Client(where, timeout=_CONNECT_WITHIN, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
+    except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:  # two of TLS
         raise ClusterError(
             f"no scheduler answers at {where}: {error!s:.200} Is it running, and can this machine "
             "reach it?"

@@ -10,10 +10,11 @@ from precall.engines.cluster.parts import Part
 _BESIDE = 12  # bytes a value: integers, packed references, float64 where integers do not resolve
 _BESIDE_A_PART = 8  # likewise, on average of queries and references
 _FOR_SETS = 0.7  # of the memory, where sets are held whole
-_FOR_PARTS = 0.8  # of the memory, where they are not
+_FOR_PARTS = 0.6  # of the memory, where they are not
 _A_NEIGHBOR = 64  # bytes of a query for each neighbour that is looked for
 _ORDERS_PER_WORKER = 8
 _MEETINGS_PER_WORKER = 2
+_FEW_WORKERS, _MEETINGS_OF_FEW = 6, 4
 _FEWEST_QUERIES = {True: 128, False: 1024}  # of a piece, where sets are whole and where not
 _MOST_REFERENCES = 250_000  # that a piece tells what they met
 
@@ -51,29 +52,27 @@ class Cut:
     def both_sides(self) -> tuple[int, int]:
         """Into how many pieces to cut either side where both sides look for their best.
 
-        Rows begin to look anew in every piece: the fewer and the squarer, the better.
+        Queries begin to look anew in every piece, references on every worker or in every piece: few
+        workers meet all references, many do better with square pieces.
         """
+        if self.n_workers <= _FEW_WORKERS:
+            return _MEETINGS_OF_FEW * self.n_workers, 1
         wanted = _MEETINGS_PER_WORKER * self.n_workers
         n_queries = math.isqrt(wanted)
         return n_queries, -(-wanted // n_queries)
 
     def references(
-        self, n: int, n_features: int, itemsize: int, *, depth: int = 0, is_whole: bool
+        self, n: int, n_features: int, itemsize: int, *, is_whole: bool
     ) -> list[tuple[int, int]]:
-        """Cut references."""
+        """Cut references. Lists are of queries: these may be few where they are long."""
         if is_whole:
             return [(0, n)]
-        return runs(n, -(-n // self.rows_of_part(n_features, itemsize, depth)))
+        return runs(n, -(-n // self.rows_of_part(n_features, itemsize)))
 
     def rows_of_part(self, n_features: int, itemsize: int, depth: int = 0) -> int:
         """Return how many queries and as many references a worker has room for."""
         a_pair = 2 * n_features * (itemsize + _BESIDE_A_PART) + 2 * _A_NEIGHBOR * depth
         return max(1, int(_FOR_PARTS * self.memory) // a_pair)
-
-    def rows_of_line(self, n_features: int, itemsize: int, depth: int) -> int:
-        """Return how many rows a worker has room for to compare among themselves."""
-        a_row = n_features * (itemsize + _BESIDE_A_PART) + 4 * _A_NEIGHBOR * depth
-        return max(1, int(_FOR_PARTS * self.memory) // a_row)
 
 
 def runs(n: int, n_parts: int) -> list[tuple[int, int]]:

@@ -16,8 +16,8 @@ from typing import Any
 from distributed import Client, Future, KilledWorker
 from distributed.comm import CommClosedError
 
-from precall.engines.cluster.carrying_out import Terms, carry_out
 from precall.engines.cluster.introductions import ONE_ORDER
+from precall.engines.cluster.on_workers.carrying_out import Terms, carry_out
 from precall.engines.cluster.orders import digest_of_order
 from precall.errors import ClusterError
 
@@ -27,6 +27,7 @@ Done = Callable[[int, Any], None]  # called with the number of an order, and its
 
 _TRIES_MORE = 2  # of an order that fails
 _LOOK_AROUND = 2.0  # seconds between looks at who is there
+_BEFORE_SENDING_AGAIN = 0.5  # seconds, in which a scheduler notices that a worker is gone
 logger = logging.getLogger("precall.cluster")
 
 
@@ -61,7 +62,19 @@ class Gathering:
             del self._sent[name]
 
     def _scatter(self, thing: Any) -> Future:
-        return self.client.scatter([thing], hash=False)[0]
+        """Send something; again, where a worker was lost that it was on the way to."""
+        for _ in range(_TRIES_MORE):
+            try:
+                return self.client.scatter([thing], hash=False)[0]
+            except OSError:
+                if self.client.status != "running":
+                    break
+                logger.warning("a worker was lost while an array was sent to it; it is sent again")
+                time.sleep(_BEFORE_SENDING_AGAIN)
+        try:
+            return self.client.scatter([thing], hash=False)[0]
+        except OSError as error:
+            raise self._lost(0, 0) from error
 
     def _send_lost_again(self) -> None:
         lost = [name for name, (_, future) in self._sent.items() if future.status != "finished"]
@@ -77,7 +90,7 @@ class Gathering:
         self, order: Any, names: Sequence[str], terms: Terms, made: Mapping[str, Future] = _NOTHING
     ) -> Future:
         """Have an order carried out, with what was sent under some names and what others make."""
-        digest = digest_of_order(order)
+        digest, number = digest_of_order(order), next(_numbers)
         things = {name: self._sent[name][1] for name in names}
         return self.client.submit(
             carry_out,
@@ -85,14 +98,21 @@ class Gathering:
             digest,
             terms,
             {**things, **made},
-            key=f"{type(order).__name__}-{digest}-{next(_numbers)}-{terms.session}",
+            key=f"{type(order).__name__}-{digest}-{number}-{terms.session}",
+            priority=-number,  # in this order: Dask makes no difference between those of 0.1 s
             resources={ONE_ORDER: 1},
             retries=_TRIES_MORE,
             pure=False,
         )
 
     def take(
-        self, n: int, submit: Callable[[int], Future], done: Done, *, n_left_there: int = 0
+        self,
+        n: int,
+        submit: Callable[[int], Future],
+        done: Done,
+        *,
+        n_left_there: int = 0,
+        lacks: Callable[[int], None] = lambda i: None,
     ) -> None:
         """Submit n orders, and take their answers as they come.
 
@@ -102,6 +122,8 @@ class Gathering:
             Of an order by its number; once more, if what it depends on was lost.
         n_left_there
             The answers to so many of the first stay with the workers, for other orders.
+        lacks
+            Called with the number of an order that is submitted again, as a worker lacked rows.
         """
         ended: SimpleQueue[tuple[int, Future]] = SimpleQueue()
         running: dict[int, Future] = {}
@@ -123,6 +145,10 @@ class Gathering:
                     continue
                 if future.status == "finished":
                     answer = None if i < n_left_there else future.result()
+                    if answer is None and i >= n_left_there:
+                        lacks(i)
+                        start(i)
+                        continue
                     del running[i]
                     done(i, answer)
                 elif future.status == "error":

@@ -8,7 +8,7 @@ from typing import Any, Self
 from distributed import Client, Worker, WorkerPlugin
 from distributed.system import MEMORY_LIMIT
 
-from precall.engines.cluster.carrying_out import check_version
+from precall.engines.cluster.on_workers.carrying_out import check_version
 from precall.errors import ClusterError, InputError
 from precall.version import __version__
 

@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from precall.data.value_checks import ValueCheck
-from precall.engines.answers import NOBODY, Floats, Met, Nearest
+from precall.engines.answers import NOBODY, Floats, Met, Nearest, Relation
 from precall.engines.cluster.checkpoint import Arrays, digest_of
+from precall.engines.cluster.on_workers.recollections import Recollections
 from precall.engines.cluster.parts import Part, Places, Things
-from precall.engines.cluster.planes import merged
 from precall.engines.protocol import Balls, Limits, Meeting, Neighbors, Session
 
 Classes = tuple[tuple[Part, ...], ...]  # parts of the references of one class, or of two
 Shapes = list[tuple[str, tuple[int, ...]]]
+ANY = -1  # in a shape: not known before
 
 
 class Held(Protocol):
@@ -32,6 +33,7 @@ class Bench(Protocol):
 
     things: Things
     is_whole: bool  # whether sets are held whole, so that one part is all references
+    recollections: Recollections
 
     def hold(self, *parts: Part) -> Held:
         """Get hold of the rows of some parts."""
@@ -136,8 +138,12 @@ class CountOrder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelateOrder:
-    """What some queries and some references are to each other."""
+    """What some queries and some references are to each other.
 
+    Who is best for a row is told by one of the orders that it is in; others may only tell how good.
+    """
+
+    question: str  # that this is a piece of
     queries: Part
     references: tuple[Part, ...]
     around_queries: Floats
@@ -146,14 +152,15 @@ class RelateOrder:
     nearest: bool
     weights: Floats | None  # (n_ratios, n_queries)
     offset: float
+    scouts: tuple[str, ...] = ()  # orders that have met all references, a part each
 
     def parts(self) -> list[Part]:
         """Whose rows it needs."""
         return [self.queries, *self.references]
 
     def needs(self) -> list[str]:
-        """Thresholds around all references."""
-        return [self.around_references]
+        """Thresholds around all references, and what scouts have found."""
+        return [self.around_references, *self.scouts]
 
     def shapes(self) -> Shapes:
         """Return the fields of what queries found, then those of what references found."""
@@ -173,11 +180,39 @@ class RelateOrder:
             around = part.of(bench.things[self.around_references])
             balls = _balls(held, self.around_queries, around)
             meeting = Meeting(balls, self.nearest, self.weights, self.offset)
-            found = held.session.relate([meeting])[0]
+            found = self._relation(bench, held.session, meeting, part)
             of_queries.append(_in_set(found.of_queries, held.places[1]))
             of_references.append(_in_set(found.of_references, held.places[0]))
         merged_queries = reduce(Met.merge, of_queries)
         return (*_arrays(merged_queries), *_arrays(Met.concat(of_references)))
+
+    def _relation(
+        self, bench: Bench, session: Session, meeting: Meeting, references: Part
+    ) -> Relation:
+        """Look for nothing that is worse than what rows have met on this worker before."""
+        if not meeting.wants_best:
+            return session.relate([meeting])[0]
+        memory, sides = bench.recollections, (self.queries, references)
+        keys = [("met", self.question, *side) for side in enumerate(sides)]
+        n_own, n_others = len(self.around_queries), self.n_reference_balls
+        known = [
+            memory.get(keys[0]) or Met.nobody(len(self.queries), n_own, n_others, 0),
+            memory.get(keys[1])
+            or self._scouted(bench)
+            or Met.nobody(len(references), n_others, n_own, meeting.n_ratios),
+        ]
+        (found,) = session.relate_further([meeting], [Relation(*known)])
+        for key, of in zip(keys, (found.of_queries, found.of_references), strict=True):
+            hint = of.as_hint()
+            memory.keep(key, hint, sum(array.nbytes for array in _arrays(hint)))
+        return found
+
+    def _scouted(self, bench: Bench) -> Met | None:
+        """What scouts have told the references, unless one of them has to go again."""
+        answers = [bench.things[name] for name in self.scouts]
+        if not answers or any(answer is None for answer in answers):
+            return None
+        return Met.concat([Met(*answer[len(fields(Met)) :]) for answer in answers]).as_hint()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -210,75 +245,6 @@ class LogSumsOrder:
             limits = Limits(queries, references, self.limits)
             total += held.session.log_sums([limits], self.floor)[0]
         return (total,)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LineOrder:
-    """The nearest of all rows on a line of a plane, for each of its groups."""
-
-    groups: tuple[Part, ...]
-    depth: int
-
-    @property
-    def line(self) -> Part:
-        """All groups, in one."""
-        runs = tuple(run for group in self.groups for run in group.runs)
-        return Part(self.groups[0].source, self.groups[0].selection, runs)
-
-    def parts(self) -> list[Part]:
-        """Whose rows it needs."""
-        return [self.line]
-
-    def needs(self) -> list[str]:
-        """Nothing else."""
-        return []
-
-    def shapes(self) -> Shapes:
-        """Return a list of the nearest for each row, group by group."""
-        return [("float64", (len(group), self.depth)) for group in self.groups]
-
-    def answer(self, bench: Bench) -> Arrays:
-        """Compare the rows of a line among themselves."""
-        held = bench.hold(self.line)
-        (rows,) = held.rows
-        ((found,),) = held.session.nearest([Neighbors(rows, (rows,), [self.depth])])
-        ends = np.cumsum([len(group) for group in self.groups])[:-1]
-        return tuple(np.split(found.squared, ends))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OwnKthOrder:
-    """How far rows are from their k-th nearest, given what was found on the lines of their groups.
-
-    Lines go by the name of what was found on them, and by the place of the group on the line.
-    """
-
-    groups: tuple[Part, ...]
-    lists: tuple[tuple[tuple[str, int], ...], ...]  # of each group
-    ks: tuple[int, ...]
-
-    def parts(self) -> list[Part]:
-        """Whose rows it needs."""
-        return list(self.groups)
-
-    def needs(self) -> list[str]:
-        """What was found on all lines."""
-        return list(dict.fromkeys(name for of in self.lists for name, _ in of))
-
-    def shapes(self) -> Shapes:
-        """Return squared distances by row and k."""
-        return [("float64", (sum(map(len, self.groups)), 1, len(self.ks)))]
-
-    def answer(self, bench: Bench) -> Arrays:
-        """Compare the rows of each group once more, and merge."""
-        found = []
-        for group, lists in zip(self.groups, self.lists, strict=True):
-            held = bench.hold(group)
-            (rows,) = held.rows
-            ((own,),) = held.session.nearest([Neighbors(rows, (rows,), [max(self.ks)])])
-            on_lines = [Nearest(bench.things[name][place]) for name, place in lists]
-            found.append(merged(own, on_lines).kth(self.ks))
-        return (np.concatenate(found)[:, None, :],)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

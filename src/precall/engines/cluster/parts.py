@@ -15,6 +15,10 @@ Places = NDArray[np.intp]
 Things = Mapping[str, Any]  # what was sent to workers, by name
 
 
+class LacksRowsError(Exception):
+    """A worker was thought to hold a set, and was not sent it again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """Runs of a selection of the rows of a set."""
@@ -74,12 +78,17 @@ class SentSource:
 
     def blocks_of(self, places: Places) -> list[str]:
         """Names of the blocks that rows at ascending places are in."""
+        return [f"{self.name}/{i}" for i in self._blocks(places)]
+
+    def _blocks(self, places: Places) -> range:
         ends = np.array(self.starts[1:])
         first, last = np.searchsorted(ends, [places[0], places[-1]], side="right")
-        return [f"{self.name}/{i}" for i in range(first, last + 1)]
+        return range(int(first), int(last) + 1)
 
     def read(self, places: Places, things: Things) -> NDArray[Any]:
         """Gather rows at ascending places."""
+        if any(f"{self.name}/{i}" not in things for i in self._blocks(places)):
+            raise LacksRowsError(self.name)
         if len(self.starts) == 2 and len(places) == self.starts[1]:
             return np.asarray(things[f"{self.name}/0"])
         found = np.empty((len(places), self.n_features), self.dtype)

@@ -1,7 +1,7 @@
 """Sets that were placed: in files, or in this machine's memory and sent to workers in blocks."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,14 +149,20 @@ class PlacedSets:
         self._selections.append((rows, name))
         return name
 
-    def names(self, parts: Sequence[Part], cut: Cut) -> list[str]:
-        """Names of all that a worker needs to get hold of some parts, or of their whole sets."""
+    def names(self, parts: Sequence[Part], cut: Cut, *, held: Collection[str] = ()) -> list[str]:
+        """Names of all that a worker needs to get hold of some parts, or of their whole sets.
+
+        Parameters
+        ----------
+        held
+            Sets that workers hold already, if whole: their rows are left out.
+        """
         is_whole = self.are_whole(cut)
         found: dict[str, None] = {}
         for part in dict.fromkeys(parts):
             found |= dict.fromkeys([part.source, *([part.selection] if part.selection else [])])
             (source,) = [one.source for one in self._sets if one.name == part.source][:1]
-            if isinstance(source, SentSource):
+            if isinstance(source, SentSource) and not (is_whole and part.source in held):
                 places = np.arange(len(source)) if is_whole else self._stored(part)
                 found |= dict.fromkeys(source.blocks_of(places))
         return list(found)

@@ -13,30 +13,30 @@ from numpy.typing import NDArray
 from precall.data.feature_sets import Rows
 from precall.data.value_checks import ValueCheck
 from precall.engines.answers import Counts, Floats, Met, Nearest, Relation
-from precall.engines.cluster.carrying_out import Terms, add_up, one_of
 from precall.engines.cluster.checkpoint import Checkpoint
 from precall.engines.cluster.cut import Cut, runs, spans
 from precall.engines.cluster.gathering import Gathering
+from precall.engines.cluster.making import Making
+from precall.engines.cluster.meetings import MeetingOrders, orders_of
+from precall.engines.cluster.on_workers.carrying_out import Terms, add_up
+from precall.engines.cluster.on_workers.workbench import clear_benches
 from precall.engines.cluster.orders import (
     CheckOrder,
     CountOrder,
     KthOrder,
-    LineOrder,
     LogSumsOrder,
-    OwnKthOrder,
-    RelateOrder,
     ScatterOrder,
     TotalOrder,
-    digest_of_order,
 )
+from precall.engines.cluster.own.groups import number_of_groups
+from precall.engines.cluster.own.radii import OwnRadii
 from precall.engines.cluster.parts import Part
 from precall.engines.cluster.placed_sets import PlacedSets
-from precall.engines.cluster.planes import columns, lines, order_of_plane
-from precall.engines.cluster.workbench import clear_benches
 from precall.engines.cpu.engine import CpuEngine
 from precall.engines.protocol import Advance, Balls, Limits, Meeting, Neighbors, Session
 
 _CHECKED_AT_A_TIME = 256 * 2**20  # bytes
+_REMEMBERED = 16  # of the memory of a worker, for what it remembers of earlier orders
 _MET = len(fields(Met))
 Pieces = list[tuple[int, int]]
 
@@ -67,6 +67,7 @@ class ClusterSession(Session):
         self.client, self.cut, self._end = client, cut, end
         self.checkpoint, self._has_begun = checkpoint, False
         self._name = uuid.uuid4().hex[:12]
+        self._held: set[str] = set()  # sets that workers have at hand, if these are whole
         terms = Terms(self._name, False, ())
         self.gathering = Gathering(client, terms.topic)
         self.sets = PlacedSets(self.gathering, names_by_content=checkpoint is not None)
@@ -135,7 +136,10 @@ class ClusterSession(Session):
     def kth(self, questions: Sequence[Neighbors]) -> list[Floats]:
         """See :meth:`Session.kth`."""
         self.place(*[rows for q in questions for rows in (q.queries, *q.references)])
-        own = [self._own_kth(question) for question in questions]
+        if self.sets.are_whole(self.cut):
+            own = self._own_kth(questions)
+        else:  # one after the other: what is found takes room
+            own = [found for question in questions for found in self._own_kth([question])]
         others = [q for q, found in zip(questions, own, strict=True) if found is None]
         asked = [self._kth_orders(question, len(others)) for question in others]
         pairs = [sum(map(len, question.references)) for question in others]
@@ -147,71 +151,39 @@ class ClusterSession(Session):
 
     def _kth_orders(self, question: Neighbors, share: int) -> list[KthOrder]:
         depth, ks = max(question.ks), tuple(int(k) for k in question.ks)
-        classes = tuple(tuple(self._parts(rows, depth)) for rows in question.references)
+        classes = tuple(tuple(self._parts(rows)) for rows in question.references)
         parts = self._queries(question.queries, depth, share)
         return [KthOrder(queries, classes, ks) for queries in parts]
 
-    def _own_kth(self, question: Neighbors) -> Floats | None:
+    def _own_kth(self, questions: Sequence[Neighbors]) -> list[Floats | None]:
         """Let rows meet once that are compared among themselves; None where that is no use."""
-        rows, depth, ks = question.queries, max(question.ks), tuple(map(int, question.ks))
+        planned = [self._own_radii(question) for question in questions]
+        plans = [plan for plan in planned if plan is not None]
+        # All groups first: whoever waits for one has nothing else to do.
+        orders: dict[str, Any] = {n: order for plan in plans for n, order in plan.groups.items()}
+        orders |= {name: order for plan in plans for name, order in plan.pairs.items()}
+        merges = [merge for plan in plans for merge in plan.merges]
+        pairs = [order.n_pairs for order in orders.values()] + [0] * len(merges)
+        answers = self._carried_out(orders, merges, pairs, n_left_there=len(orders))
+        found = iter(answers[len(orders) :])
+        return [
+            None if plan is None else np.concatenate([next(found)[0] for _ in plan.merges])
+            for plan in planned
+        ]
+
+    def _own_radii(self, question: Neighbors) -> OwnRadii | None:
+        rows, depth = question.queries, max(question.ks)
         if len(question.references) > 1 or not rows.is_same_as(question.references[0]):
             return None
         size = rows.n_features, rows.array.dtype.itemsize
-        most = len(rows) if self.sets.are_whole(self.cut) else self.cut.rows_of_line(*size, depth)
-        q = order_of_plane(len(rows), rows.n_features, depth, most, self.cut.n_workers)
-        if q is None:
+        is_whole = self.sets.are_whole(self.cut)
+        most = len(rows) if is_whole else self.cut.rows_of_part(*size, depth)
+        cut = self.cut
+        n = number_of_groups(len(rows), size[0], depth, most, cut.memory, cut.n_workers)
+        if n is None:
             return None
-        groups = [self.sets.part(rows, run) for run in runs(len(rows), q * q)]
-        found = self._on_plane(groups, q, ks, len(rows))
-        return np.concatenate([squared for (squared,) in found])
-
-    def _on_plane(
-        self, groups: Sequence[Part], q: int, ks: tuple[int, ...], n: int
-    ) -> list[tuple[Floats]]:
-        """Have all lines carried out, and what was found on them merged for a few groups each."""
-        terms, numbers = self._terms(), list(lines(q))
-        orders = [LineOrder(tuple(groups[g] for g in line), max(ks)) for line in numbers]
-        names = [digest_of_order(order) for order in orders]
-        needed = [self.sets.names(order.parts(), self.cut) for order in orders]
-        lists: list[list[tuple[str, int]]] = [[] for _ in groups]
-        # Where lists are much beside the memory, nobody gets more of a line than is needed.
-        is_split = 8 * n * (q + 1) * max(ks) > self.cut.memory / 8
-        for name, line in zip(names, numbers, strict=True):
-            for place, g in enumerate(line):
-                lists[g].append((f"{name}/{place}", 0) if is_split else (name, place))
-        n_columns = int(self.cut.memory / (8 * 8 * max(ks) * (n / q) * (q + 1)))
-        merges = [
-            OwnKthOrder(tuple(groups[g] for g in some), tuple(tuple(lists[g]) for g in some), ks)
-            for some in columns(q, n_columns)
-        ]
-        on_lines: dict[str, Future] = {}
-
-        def start_line(i: int) -> Future:
-            line = self.gathering.submit(orders[i], needed[i], terms)
-            if is_split:
-                for place in range(q):
-                    of_group = self.client.submit(one_of, line, place, pure=False)
-                    on_lines[f"{names[i]}/{place}"] = of_group
-            else:
-                on_lines[names[i]] = line
-            return line
-
-        def submit(i: int) -> Future:
-            if i < len(orders):
-                return start_line(i)
-            order = merges[i - len(orders)]
-            for name in order.needs():  # what was found on a line may be lost with what it needed
-                if on_lines[name].status in ("cancelled", "lost"):
-                    start_line(names.index(name.partition("/")[0]))
-            made = {name: on_lines[name] for name in order.needs()}
-            return self.gathering.submit(
-                order, self.sets.names(order.parts(), self.cut), terms, made
-            )
-
-        shares = [n * (stop - start) for start, stop in runs(n, len(orders))]
-        pairs = [*shares, *(0 for _ in merges)]
-        found = self._take(len(pairs), submit, pairs, n_left_there=len(orders))
-        return found[len(orders) :]
+        groups = [self.sets.part(rows, run) for run in runs(len(rows), n)]
+        return OwnRadii.of(groups, tuple(map(int, question.ks)))
 
     def count(self, questions: Sequence[Balls]) -> list[Counts]:
         """See :meth:`Session.count`."""
@@ -242,7 +214,8 @@ class ClusterSession(Session):
         balls = meeting.balls
         self.place(*[balls.queries, balls.references])
         around = self.sets.send(np.ascontiguousarray(balls.around_references))
-        orders = self._relate_orders(meeting, around)
+        cut = self._meeting_orders(meeting, around)
+        orders = [*cut.scouts.values(), *cut.others]
         own, others = len(balls.around_queries), len(balls.around_references)
         of_queries = _Growing(Met.nobody(len(balls.queries), own, others, 0))
         of_references = _Growing(Met.nobody(len(balls.references), others, own, meeting.n_ratios))
@@ -251,35 +224,17 @@ class ClusterSession(Session):
             of_queries.add(orders[i].queries, Met(*answer[:_MET]))
             of_references.add(_together(orders[i].references), Met(*answer[_MET:]))
 
-        named, terms = self._named(orders), self._terms()
         pairs = [len(o.queries) * sum(map(len, o.references)) for o in orders]
-        self._take(len(orders), lambda i: self.gathering.submit(*named[i], terms), pairs, done)
+        self._carried_out(cut.scouts, cut.others, pairs, done)
         self.gathering.forget([around])
         return Relation(of_queries.met, of_references.met)
 
-    def _relate_orders(self, meeting: Meeting, around: str) -> list[RelateOrder]:
-        balls, weights = meeting.balls, meeting.weights
-        queries, references = self._queries(balls.queries), self._parts(balls.references)
+    def _meeting_orders(self, meeting: Meeting, around: str) -> MeetingOrders:
         if self.sets.are_whole(self.cut):
-            pieces = zip((balls.queries, balls.references), self.cut.both_sides(), strict=True)
-            queries, references = (
-                [self.sets.part(rows, run) for run in runs(len(rows), n)] for rows, n in pieces
-            )
-        together = [[part] for part in references] if len(queries) < 3 else spans(references)
-        return [
-            RelateOrder(
-                part,
-                tuple(span),
-                _columns(part, balls.around_queries),
-                around,
-                len(balls.around_references),
-                meeting.nearest,
-                None if weights is None else _columns(part, weights),
-                float(meeting.offset),
-            )
-            for part in queries
-            for span in together
-        ]
+            return MeetingOrders.of_whole_sets(meeting, around, self.cut, self.sets.part)
+        queries = self._queries(meeting.balls.queries)
+        references = spans(self._parts(meeting.balls.references))
+        return MeetingOrders({}, orders_of(meeting, around, queries, references))
 
     def log_sums(self, questions: Sequence[Limits], floor: float) -> list[Floats]:
         """See :meth:`Session.log_sums`."""
@@ -341,20 +296,45 @@ class ClusterSession(Session):
         pieces = self.cut.queries(*self._size(rows), depth=depth, is_whole=is_whole, share=share)
         return [self.sets.part(rows, run) for run in pieces]
 
-    def _parts(self, rows: Rows, depth: int = 0) -> list[Part]:
+    def _parts(self, rows: Rows) -> list[Part]:
         is_whole = self.sets.are_whole(self.cut)
-        pieces = self.cut.references(*self._size(rows), depth=depth, is_whole=is_whole)
+        pieces = self.cut.references(*self._size(rows), is_whole=is_whole)
         return [self.sets.part(rows, run) for run in pieces]
 
     def _terms(self, *, kept: bool = True) -> Terms:
         checkpoint = self.checkpoint if kept and self._has_begun else None
-        return Terms(self._name, self.sets.are_whole(self.cut), self.sets.placed, checkpoint)
+        remembered = self.cut.memory // _REMEMBERED
+        is_whole = self.sets.are_whole(self.cut)
+        return Terms(self._name, is_whole, self.sets.placed, remembered, checkpoint)
 
-    def _named(self, orders: Sequence[Any]) -> list[tuple[Any, list[str]]]:
-        """Say what each order needs."""
-        return [
-            (order, [*self.sets.names(order.parts(), self.cut), *order.needs()]) for order in orders
-        ]
+    def _carried_out(
+        self,
+        first: Mapping[str, Any],
+        others: Sequence[Any],
+        pairs: Sequence[int],
+        done: Callable[[int, Any], None] | None = None,
+        n_left_there: int = 0,
+    ) -> list[Any]:
+        """Have orders carried out, of which the others may need what the first, by name, find."""
+        terms, orders, names = self._terms(), [*first.values(), *others], list(first)
+        held = () if n_left_there else tuple(self._held)  # what others need must come for sure
+
+        def submit(order: Any, made: Mapping[str, Future], is_full: bool) -> Future:
+            sent = [name for name in order.needs() if name not in made]
+            rows = self.sets.names(order.parts(), self.cut, held=() if is_full else held)
+            return self.gathering.submit(order, [*rows, *sent], terms, made)
+
+        making = Making(dict(first), submit)
+        found = self._take(
+            len(orders),
+            lambda i: making.get(names[i]) if i < len(names) else making.start(orders[i]),
+            pairs,
+            done,
+            n_left_there,
+            lambda i: making.lacks(orders[i]),
+        )
+        self._held |= {part.source for order in orders for part in order.parts()}
+        return found
 
     def _ask(self, asked: Sequence[Sequence[Any]], references: Sequence[int]) -> list[list[Any]]:
         """Have the orders of several questions carried out at once; return answers by question.
@@ -368,9 +348,7 @@ class ClusterSession(Session):
         pairs = [
             len(order.queries) * n for of, n in zip(asked, references, strict=True) for order in of
         ]
-        named, terms = self._named(orders), self._terms()
-        found = self._take(len(orders), lambda i: self.gathering.submit(*named[i], terms), pairs)
-        answers = iter(found)
+        answers = iter(self._carried_out({}, orders, pairs))
         return [[next(answers) for _ in of] for of in asked]
 
     def _take(
@@ -380,6 +358,7 @@ class ClusterSession(Session):
         pairs: Sequence[int] | None = None,
         done: Callable[[int, Any], None] | None = None,
         n_left_there: int = 0,
+        lacks: Callable[[int], None] = lambda i: None,
     ) -> list[Any]:
         """Return answers in order, unless somebody takes them as they come."""
         found: dict[int, Any] = {}
@@ -389,7 +368,7 @@ class ClusterSession(Session):
             take(i, answer)
             self.advance(pairs[i] if pairs else 0)
 
-        self.gathering.take(n, submit, finish, n_left_there=n_left_there)
+        self.gathering.take(n, submit, finish, n_left_there=n_left_there, lacks=lacks)
         return [found[i] for i in range(n)] if done is None else []
 
 

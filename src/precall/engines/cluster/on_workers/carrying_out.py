@@ -9,9 +9,9 @@ import numpy as np
 from distributed import get_worker
 
 from precall.engines.cluster.checkpoint import Arrays, Checkpoint
-from precall.engines.cluster.orders import Order
-from precall.engines.cluster.parts import Things
-from precall.engines.cluster.workbench import Workbench, use_bench
+from precall.engines.cluster.on_workers.workbench import Workbench, use_bench
+from precall.engines.cluster.orders import ANY, Order
+from precall.engines.cluster.parts import LacksRowsError, Things
 from precall.engines.protocol import Advance
 from precall.errors import ClusterError
 from precall.runtime.threads import single_threaded_libraries
@@ -28,6 +28,7 @@ class Terms:
     session: str
     is_whole: bool
     sets: tuple[str, ...]  # that may be held
+    remembered: int = 0  # bytes that may be remembered of earlier orders
     checkpoint: Checkpoint | None = None
     version: str = __version__
 
@@ -48,6 +49,10 @@ def carry_out(order: Any, digest: str, terms: Terms, things: Things) -> Any:
         What it is known by.
     things
         All that it needs, by name.
+
+    Returns
+    -------
+    The answer; None where the worker lacks rows that it was thought to hold.
     """
     worker = get_worker()
     check_version(terms.version, worker.address)
@@ -60,8 +65,11 @@ def carry_out(order: Any, digest: str, terms: Terms, things: Things) -> Any:
         bench = use_bench(name, lambda: Workbench(terms.is_whole, worker.state.nthreads))
         bench.keep_only(terms.sets)
         bench.things, bench.advance = things, _until_cancelled(worker)
+        bench.recollections.most_bytes = terms.remembered
         try:
             found = order.answer(bench)
+        except LacksRowsError:
+            return None
         except Exception as error:
             worker.log_event(terms.topic, {"failed": f"{error!s:.500}"})
             raise
@@ -85,7 +93,15 @@ def check_version(expected: str, address: str) -> None:
 def _fits(known: Arrays, order: Order) -> bool:
     """Whether arrays look like an answer to an order."""
     shapes = order.shapes()
-    return not shapes or shapes == [(str(array.dtype), array.shape) for array in known]
+    return not shapes or (
+        len(shapes) == len(known)
+        and all(
+            str(array.dtype) == dtype
+            and array.ndim == len(shape)
+            and all(of in (ANY, size) for of, size in zip(shape, array.shape, strict=True))
+            for array, (dtype, shape) in zip(known, shapes, strict=True)
+        )
+    )
 
 
 def _until_cancelled(worker: Any) -> Advance:
@@ -98,11 +114,6 @@ def _until_cancelled(worker: Any) -> Advance:
             raise InterruptedError("this order was cancelled")
 
     return advance
-
-
-def one_of(answer: Any, place: int) -> Any:
-    """Return one array of an answer, alone."""
-    return (answer[place],)
 
 
 def add_up(*arrays: Any) -> Any:

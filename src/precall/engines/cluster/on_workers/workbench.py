@@ -18,6 +18,7 @@ from precall.data.feature_sets import Rows
 from precall.data.row_hashes import Hashes, sum_words
 from precall.data.value_checks import ValueCheck
 from precall.engines.best_here import best_engine
+from precall.engines.cluster.on_workers.recollections import Recollections
 from precall.engines.cluster.parts import Part, Places, Source, Things
 from precall.engines.protocol import Advance, Session
 
@@ -55,6 +56,7 @@ class Workbench:
     def __init__(self, is_whole: bool, threads: int) -> None:
         self.is_whole, self.threads = is_whole, threads
         self.things: Things = {}
+        self.recollections = Recollections()
         self.advance: Advance = _nothing
         self._session: Session | None = None
         self._sets: dict[str, NDArray[Any]] = {}  # whole, by name
@@ -80,6 +82,7 @@ class Workbench:
             self._session.close()
         self._session, self._sets, self._read = None, {}, {}
         self._selections.clear()
+        self.recollections.clear()
 
     def _open(self) -> Session:
         return best_engine().open(self.threads, lambda n_pairs: self.advance(n_pairs))

@@ -1,0 +1,1 @@
+"""Rows of a set that are compared among themselves, group by group."""

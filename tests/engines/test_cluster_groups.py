@@ -1,0 +1,82 @@
+"""Groups of rows that meet once, and lists of what they have found."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from precall.engines.answers import Nearest
+from precall.engines.cluster.cut import Cut, runs
+from precall.engines.cluster.on_workers.recollections import Recollections
+from precall.engines.cluster.own.groups import number_of_groups, pairs_of_groups
+from precall.engines.cluster.own.lists import listed, merged, unlisted
+from precall.engines.cluster.own.radii import OwnRadii
+from precall.engines.cluster.parts import Part
+
+PLENTY = 10**9
+
+
+def test_every_two_groups_meet_once():
+    for n in (3, 4, 9):
+        pairs = pairs_of_groups(n)
+        assert len(set(pairs)) == len(pairs) == n * (n - 1) // 2
+        assert all(i < j for i, j in pairs)
+
+
+def test_every_pair_of_rows_is_compared_once():
+    groups = [Part("set", None, (run,)) for run in runs(101, 5)]
+    radii = OwnRadii.of(groups, (1, 4))
+    orders = radii.groups | radii.pairs
+    assert sum(order.n_pairs for order in orders.values()) == 101**2
+    assert len(orders) == 5 + 10
+    for merge in radii.merges:
+        assert len(merge.lists) == len(set(merge.lists)) == 5
+        assert set(merge.needs()) <= orders.keys()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([2, 1000]), st.integers(1, 9), st.integers(1, 4))
+def test_lists_of_pieces_are_merged(seed, n_values, depth, n_pieces):
+    """Ties included; what a limit excludes is missing from some of the pieces."""
+    rng = np.random.default_rng(seed)
+    found = [rng.integers(0, n_values, (5, int(rng.integers(1, 9)))) for _ in range(n_pieces)]
+    expected = Nearest.among(np.concatenate(found, axis=1).astype(float), depth)
+    limits = expected.squared[:, -1] + rng.integers(0, 2, 5)
+    lists = [listed(Nearest.among(of.astype(float), depth).within(limits)) for of in found]
+    np.testing.assert_array_equal(merged(lists, depth).squared, expected.squared)
+    for of, squared in zip(lists, found, strict=True):
+        np.testing.assert_array_equal(
+            unlisted(of, depth).squared,
+            Nearest.among(squared.astype(float), depth).within(limits).squared,
+        )
+
+
+def test_groups_where_they_pay():
+    assert number_of_groups(100_000, 2048, 6, 100_000, PLENTY, 2) == 4
+    assert number_of_groups(100_000, 2048, 6, 100_000, PLENTY, 30) == 14  # enough for everybody
+    assert number_of_groups(100_000, 2048, 6, 3_000, PLENTY, 2) == 34  # smaller, so that they fit
+    assert number_of_groups(1_000, 64, 6, 1_000, PLENTY, 2) is None
+    assert number_of_groups(400_000, 16, 633, 400_000, PLENTY, 2) is None
+    assert number_of_groups(100_000, 2048, 6, 100_000, 10**6, 2) is None  # lists do not fit
+
+
+def test_pieces_fit_into_memory():
+    cut = Cut(170_000_000, 2)
+    assert not cut.fits_whole(2 * 100_000 * 2048, 4)
+    sizes = [stop - start for start, stop in cut.queries(100_000, 2048, 4, is_whole=False)]
+    assert sum(sizes) == 100_000
+    assert 2 * max(sizes) * 2048 * (4 + 8) < 0.6 * 170_000_000
+    assert runs(10, 3) == [(0, 3), (3, 6), (6, 10)]
+    assert runs(2, 9) == [(0, 1), (1, 2)]
+
+
+def test_the_oldest_is_forgotten_first():
+    memory = Recollections()
+    memory.most_bytes = 10
+    for key in "abc":
+        memory.keep(key, key.upper(), 4)
+    assert [memory.get(key) for key in "abc"] == [None, "B", "C"]
+    memory.keep("b", "new", 4)
+    memory.keep("d", "D", 4)
+    assert [memory.get(key) for key in "abcd"] == [None, "new", None, "D"]
+    memory.keep("e", "too large", 11)
+    assert memory.get("e") is None
