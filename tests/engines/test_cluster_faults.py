@@ -10,6 +10,7 @@ from functools import partial
 import cloudpickle
 import numpy as np
 import pytest
+from distributed import Future
 from distributed.comm import CommClosedError
 
 import precall
@@ -113,6 +114,21 @@ def test_a_worker_is_lost_while_something_is_sent(client, expected, monkeypatch,
     monkeypatch.setattr(client, "scatter", partial(fail, often=99))
     with pytest.raises(precall.ClusterError, match=r"^the scheduler at tcp://\S+ was lost"):
         precall.evaluate(*two_sets(), engine=client, **QUICK)
+
+
+def test_an_answer_is_lost_on_its_way(client, expected, monkeypatch):
+    """It was there when its future was looked at, and is gone when it is asked for."""
+    result, lost = Future.result, []
+
+    def lose_first(future, *arguments, **options):
+        if len(lost) < 3:
+            lost.append(future.key)
+            future.cancel(force=True)
+        return result(future, *arguments, **options)
+
+    monkeypatch.setattr(Future, "result", lose_first)
+    assert_equal(precall.evaluate(*two_sets(), engine=client, **QUICK), expected)
+    assert len(set(lost)) == 3
 
 
 def test_rows_that_workers_have_lost_are_sent_again(client, monkeypatch):

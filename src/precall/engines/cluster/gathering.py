@@ -7,6 +7,7 @@ what was sent from here: that is sent again.
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from itertools import count
 from queue import Empty, SimpleQueue
@@ -143,20 +144,19 @@ class Gathering:
                     continue
                 if i not in running or running[i] is not future:
                     continue
-                if future.status == "finished":
-                    answer = None if i < n_left_there else future.result()
-                    if answer is None and i >= n_left_there:
-                        lacks(i)
-                        start(i)
-                        continue
-                    del running[i]
-                    done(i, answer)
-                elif future.status == "error":
-                    raise _explained(future.exception())
-                else:  # what it depends on is gone, or the scheduler
+                try:
+                    answer = _answer(future, is_left_there=i < n_left_there)
+                except CancelledError:  # what it depends on is gone, or the scheduler
                     self._look_around(len(running), n)
                     self._send_lost_again()
                     start(i)
+                    continue
+                if answer is None:
+                    lacks(i)
+                    start(i)
+                    continue
+                del running[i]
+                done(i, answer)
                 if time.monotonic() - self._looked > _LOOK_AROUND:
                     self._look_around(len(running), n)
         except CommClosedError as error:
@@ -210,6 +210,19 @@ class Gathering:
         with suppress(Exception):
             self.client.unsubscribe_topic(self.topic)
         self._sent = {}
+
+
+def _answer(future: Future, *, is_left_there: bool) -> Any:
+    """Return an answer, unless it is left where it is; raise the error that a person should see.
+
+    An answer that is there may be lost with its worker before it is here: only who asks for it
+    finds out.
+    """
+    if future.status == "error":
+        raise _explained(future.exception())
+    if future.status != "finished":
+        raise CancelledError(future.key)
+    return () if is_left_there else future.result()
 
 
 def _explained(error: BaseException) -> BaseException:
