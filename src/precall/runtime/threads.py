@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -31,16 +32,37 @@ def n_threads(threads: int | None) -> int:
 
 
 def in_threads(task: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
-    """Run ``task`` on every item and return the results in order; stop at the first error."""
-    if threads == 1:
-        return [task(item) for item in items]
-    with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(task, item) for item in items]
+    """Run ``task`` on every item and return the results in order; stop at the first error.
+
+    Each thread takes the next item itself: nobody has to wake up for every result, and to take a
+    core and the interpreter from those who work.
+    """
+    every = list(items)
+    if min(threads, len(every)) <= 1:
+        return [task(item) for item in every]
+    results: dict[int, T] = {}
+    left = deque(enumerate(every))
+
+    def work() -> None:
+        while True:
+            try:
+                i, item = left.popleft()
+            except IndexError:
+                return
+            try:
+                results[i] = task(item)
+            except BaseException:  # what has not begun never will
+                left.clear()
+                raise
+
+    with ThreadPoolExecutor(min(threads, len(every))) as pool:
+        workers = [pool.submit(work) for _ in range(min(threads, len(every)))]
         try:
-            return [future.result() for future in futures]
-        except BaseException:  # Ctrl-C, too: what has not begun never will
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+            for worker in workers:
+                worker.result()
+        finally:  # Ctrl-C, too
+            left.clear()
+    return [results[i] for i in range(len(every))]
 
 
 class _Limit:

@@ -58,17 +58,6 @@ def count_within(codes, limit):
 
 
 @helper()
-def largest_of_both(ones, others):
-    """The largest of two arrays, or 0. NumPy's maximum would take Numba longer to compile."""
-    largest = 0
-    for values in (ones, others):
-        for i in range(len(values)):
-            for j in range(values.shape[1]):
-                largest = max(largest, values[i, j])
-    return largest
-
-
-@helper()
 def tolerance_of(limit, ruler):
     """How much too large a guess up to ``limit`` may be."""
     return _DIRECT_TOLERANCE if ruler.is_direct else limit >> _GRID_TOLERANCE

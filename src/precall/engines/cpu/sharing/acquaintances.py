@@ -22,7 +22,12 @@ from precall.engines.cpu.mutual import all_pairs, tiles_between
 from precall.engines.cpu.pairs import Queries, References
 from precall.engines.cpu.rows import PackedRows, PlacedSet, Places
 from precall.engines.cpu.rulers import Ruler
-from precall.engines.cpu.sharing.kernels import Lists, acquaint, guess_limits_of_both
+from precall.engines.cpu.sharing.kernels import (
+    Lists,
+    acquaint,
+    guess_limits_of_both,
+    list_everybody,
+)
 from precall.engines.cpu.tiling.tiles import ALL, NONE, room_for_hits
 from precall.engines.protocol import Neighbors
 from precall.runtime.threads import in_threads
@@ -206,6 +211,7 @@ class Introduction:
     ) -> None:
         self.classes, self.shape, self.ruler = classes, shape, ruler
         self.together = panels_together
+        self.deepest = max(max(q.ks) for q in questions)
         self.rows, self.cols = (
             [PackedRows.of(c.placed, c.order, size, is_direct=False) for c in classes]
             for size in (shape.rows, shape.cols)
@@ -263,7 +269,8 @@ class Introduction:
         for b in range(2):
             most = self.lists[a, b].codes.shape[1] - 1  # no list gets full
             other = range(min(_SAMPLE, most, len(self.classes[b]) // 4))
-            self._acquaint(a, one, b, other, is_mutual=False)
+            tiles = tiles_between(self.rows[a], self.cols[b], one, other, self.shape)
+            list_everybody(tiles, one.start, self.lists[a, b], room_for_hits(self.shape))
             met[b] = len(other)
         self._guess(block, met, keeps=False)
 
@@ -284,14 +291,15 @@ class Introduction:
         tiles = tiles_between(self.rows[a], self.cols[b], one, other, self.shape)
         acquaint(
             tiles, (one.start, other.start), self.lists[a, b], self.lists[b, a], is_mutual,
-            self.never, self.together, self.ruler, room_for_hits(self.shape),
+            self.never, self.together, self.deepest, self.ruler, room_for_hits(self.shape),
         )  # fmt: skip
 
     def _guess(self, block: int, met: NDArray[np.float64], *, keeps: bool) -> int:
         a, one = self.blocks[block]
         shares = met[0] / len(self.classes[0]), met[1] / len(self.classes[1])
         both = self.lists[a, 0], self.lists[a, 1]
-        return int(guess_limits_of_both(*both, one.start, one.stop, shares, self.ruler, keeps))
+        of_block = *both, one.start, one.stop, shares, self.deepest, self.ruler, keeps
+        return int(guess_limits_of_both(*of_block))
 
 
 def _no_lists(

@@ -14,14 +14,13 @@ from precall.engines.cpu.candidates import (
     UNKNOWN,
     drop_beyond,
     guessed_rank,
-    largest_of_both,
     sort_together,
     tolerance_of,
     up_to_kth,
 )
 from precall.engines.cpu.pairs import fast_squared
 from precall.engines.cpu.rulers import widened
-from precall.engines.cpu.tiling.tiles import ALL, NONE, STRIP, find_hits
+from precall.engines.cpu.tiling.tiles import ALL, NONE, STRIP, compare_strip, find_hits
 from precall.runtime.compiling import helper, njit
 
 _LATE = 0.7  # of a class was met: guesses are no longer much too large
@@ -51,16 +50,24 @@ def _count_group(codes, words, bit, limit):
 
 
 @helper()
-def _bisect_group(codes, words, bit, k, low, high, tolerance):
-    """A code that at least ``k`` of a group are within, at most ``tolerance`` too large; or ALL."""
-    if _count_group(codes, words, bit, high) < k:
+def _up_to_kth_of_group(codes, words, bit, k, low, high, tolerance):
+    """A code that at least ``k`` of a group are within, at most ``tolerance`` too large; or ALL.
+
+    Fewer are below ``low``. As :func:`up_to_kth`, every other place is guessed.
+    """
+    n_below, halves = 0, False
+    n_within = _count_group(codes, words, bit, high)
+    if n_within < k:
         return np.int32(ALL)
-    while high - low > tolerance:
-        middle = np.int32(low + ((high - low) >> 1))
-        if _count_group(codes, words, bit, middle) >= k:
-            high = middle
+    while high - low > tolerance and n_within > k:
+        width = np.int64(high) - low
+        step = width >> 1 if halves else width * (k - n_below) // (n_within - n_below)
+        middle, halves = np.int32(low + min(step, width - 1)), not halves
+        n = _count_group(codes, words, bit, middle)
+        if n >= k:
+            high, n_within = middle, n
         else:
-            low = np.int32(middle + 1)
+            low, n_below = np.int32(middle + 1), n
     return high
 
 
@@ -82,7 +89,9 @@ def _needed(lists, i, share, ranks, ruler, room):
                 ranks[k] = guessed_rank(k, share)
             if _count_group(codes, words, bit, largest) < ranks[k]:  # no other asks for more
                 tolerance = tolerance_of(np.int64(high), ruler)
-                largest = _bisect_group(codes, words, bit, ranks[k], largest, high, tolerance)
+                largest = _up_to_kth_of_group(
+                    codes, words, bit, ranks[k], largest, high, tolerance
+                )
     if largest in (NONE, ALL):
         return np.int64(largest)
     return np.int64(widened(np.int64(largest), lists.error[i], ruler))
@@ -125,15 +134,14 @@ def _wished(lists, i, needed, of_either, share, ruler):
 
 
 @njit(cache=True, nogil=True)
-def guess_limits_of_both(first, second, start, stop, shares, ruler, keeps):
+def guess_limits_of_both(first, second, start, stop, shares, deepest, ruler, keeps):
     """Guess, from random shares of both classes, how far all that matters will reach.
 
-    For the rows between ``start`` and ``stop``. Returns how many were given up. Without ``keeps``
-    the lists begin anew.
+    For the rows between ``start`` and ``stop``, who need ``deepest`` of a group at most. Returns how
+    many were given up. Without ``keeps`` the lists begin anew.
     """
     n_unknown, room = 0, np.empty(first.codes.shape[1] + second.codes.shape[1], np.uint32)
-    n_ranks = 1 + largest_of_both(first.needs, second.needs)
-    ranks, ranks_of_second = np.zeros(n_ranks, np.int64), np.zeros(n_ranks, np.int64)
+    ranks, ranks_of_second = np.zeros(deepest + 1, np.int64), np.zeros(deepest + 1, np.int64)
     for i in range(start, stop):
         needed = _needed(first, i, shares[0], ranks, ruler, room)
         needed_of_second = _needed(second, i, shares[1], ranks_of_second, ruler, room)
@@ -161,7 +169,7 @@ def _enlist(lists, own, first_own, others, first_other, hit_codes, ranks, ruler,
 
 
 @njit(cache=True, nogil=True)
-def acquaint(tiles, first, of_rows, of_cols, is_mutual, never, n_together, ruler, hits):
+def acquaint(tiles, first, of_rows, of_cols, is_mutual, never, n_together, deepest, ruler, hits):
     """List the pairs of a block of rows and a block of columns that are within either limit.
 
     Parameters
@@ -176,13 +184,15 @@ def acquaint(tiles, first, of_rows, of_cols, is_mutual, never, n_together, ruler
         Limits that no pair is within.
     n_together
         Panels of rows that stay in the cache while all columns go by.
+    deepest
+        How many of the nearest of a group any row needs.
     """
     kernel, a, b, row_norm, col_norm, n_rows, n_cols = tiles
     (pairs, tile, masks, places), (first_row, first_col) = hits, first
     row_limit = of_rows.tile[first_row : first_row + len(row_norm)]
     col_limit = of_cols.tile[first_col : first_col + len(col_norm)] if is_mutual else never
     room = np.empty(max(of_rows.codes.shape[1], of_cols.codes.shape[1]), np.uint32)
-    ranks = np.zeros(1 + largest_of_both(of_rows.needs, of_cols.needs), np.int64)
+    ranks = np.zeros(deepest + 1, np.int64)
     for start in range(0, a.shape[0], n_together):
         stop = min(start + n_together, a.shape[0])
         for b_panel in range(b.shape[0]):
@@ -196,6 +206,29 @@ def acquaint(tiles, first, of_rows, of_cols, is_mutual, never, n_together, ruler
                 _enlist(of_rows, rows, first_row, cols, first_col, codes, ranks, ruler, room)
                 if is_mutual:
                     _enlist(of_cols, cols, first_col, rows, first_row, codes, ranks, ruler, room)
+
+
+@njit(cache=True, nogil=True)
+def list_everybody(tiles, first_row, lists, hits):
+    """List every column for every row: few enough for their lists, which begin anew."""
+    kernel, a, b, row_norm, col_norm, n_rows, n_cols = tiles
+    _, tile, masks, places = hits
+    height, width = a.shape[2], b.shape[2]
+    everybody = np.full(max(len(row_norm), len(col_norm)), ALL, np.int32)
+    for b_panel in range(b.shape[0]):
+        first_col = b_panel * width
+        for panel in range(0, a.shape[0], STRIP):
+            compare_strip(
+                kernel, a, b, row_norm, col_norm, panel, min(panel + STRIP, a.shape[0]), b_panel,
+                everybody, everybody, tile, masks, places,
+            )  # fmt: skip
+            start = panel * height
+            for r in range(min(STRIP * height, n_rows - start)):
+                codes, cols = lists.codes[first_row + start + r], lists.cols[first_row + start + r]
+                for c in range(min(width, n_cols - first_col)):
+                    codes[first_col + c], cols[first_col + c] = tile[r, c], first_col + c
+    for i in range(first_row, first_row + n_rows):
+        lists.sizes[i] = n_cols
 
 
 @njit(cache=True, nogil=True, allocates=False)
