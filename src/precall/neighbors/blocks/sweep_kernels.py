@@ -1,6 +1,7 @@
-"""What every sample is to the other class in each of 64 partitions at once, bit by bit.
+"""What every sample is to the other class in each of 128 partitions at once, bit by bit.
 
-Lane w < W of a word array is about halves, lane W + w about quarters, of the partitions in word w.
+Four words, the *lanes*, go together: two about the halves of 128 partitions, two about their
+quarters. All that is done to one is done to the four, so that they share a register.
 """
 
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from precall.runtime.compiling import helper, njit
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _NONE = np.uint64(0)
 _STRIDE = 64  # columns that are looked at together
+_N_WORDS, _LANES = 2, 4
 
 
 class Wanted(NamedTuple):
@@ -74,14 +76,12 @@ def _within(dots, norms, bound, flags, found):
 @helper()
 def _n_below(values, bound):
     """How many of ascending values are smaller."""
-    low, high = 0, len(values)
-    while low < high:
-        middle = (low + high) // 2
-        if values[middle] < bound:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    low, size = 0, len(values)
+    while size > 1:  # no other branches: they would be guessed wrong
+        half = size >> 1
+        low += half * (values[low + half - 1] < bound)
+        size -= half
+    return low + (size == 1 and values[low] < bound)
 
 
 @helper()
@@ -161,6 +161,53 @@ def _replace_root(heap_d, heap_p, size, d, p):
 
 
 @helper()
+def _four(words, i):
+    """The lanes of a row."""
+    return words[i, 0], words[i, 1], words[i, 2], words[i, 3]
+
+
+@helper()
+def _put(words, i, four):
+    words[i, 0], words[i, 1], words[i, 2], words[i, 3] = four
+
+
+@helper()
+def _and(x, y):
+    return x[0] & y[0], x[1] & y[1], x[2] & y[2], x[3] & y[3]
+
+
+@helper()
+def _or(x, y):
+    return x[0] | y[0], x[1] | y[1], x[2] | y[2], x[3] | y[3]
+
+
+@helper()
+def _xor(x, y):
+    return x[0] ^ y[0], x[1] ^ y[1], x[2] ^ y[2], x[3] ^ y[3]
+
+
+@helper()
+def _not(x):
+    return ~x[0], ~x[1], ~x[2], ~x[3]
+
+
+@helper()
+def _is_any(x):
+    return (x[0] | x[1] | x[2] | x[3]) != _NONE
+
+
+@helper()
+def _same_blocks(own_words, own, words, other):
+    """Where two samples are in the same half, and in the same quarter."""
+    (own_low, own_high), (low, high) = own_words, words
+    first = ~(own_low[own, 0] ^ low[other, 0])
+    second = ~(own_low[own, 1] ^ low[other, 1])
+    of_first = first & ~(own_high[own, 0] ^ high[other, 0])
+    of_second = second & ~(own_high[own, 1] ^ high[other, 1])
+    return first, second, of_first, of_second
+
+
+@helper()
 def _below(own, places, words, ks, at_least, below, last):
     """Find in which partitions a sample's balls reach past some neighbours.
 
@@ -169,38 +216,30 @@ def _below(own, places, words, ks, at_least, below, last):
     places
         (depth,) its neighbours, nearest first.
     at_least
-        Room for (max(ks) + 1,) words.
+        Room for (max(ks) + 1, lanes) words.
     below
         Output, (n_ks, depth + 1, lanes): bit s of below[a, t] says that in partition s fewer than
         ks[a] of the first t neighbours share the sample's block.
     last
-        Output, (2, n_ks): the first t at which no bit is left, in halves and in quarters; depth if
-        there is none.
+        Output, (n_ks,): the first t at which no bit is left; depth if there is none.
     """
-    (low, high), most = words, len(at_least) - 1
-    n_words = low.shape[1]
-    last[:] = 0
-    for lane in range(2 * n_words):
-        is_quarter, w = lane // n_words, lane % n_words
-        at_least[:] = _NONE
-        at_least[0] = _ALL
-        below[:, :, lane] = _NONE
-        below[:, 0, lane] = _ALL
-        t, lowest = 0, 1
-        while t < len(places) and at_least[most] != _ALL:
-            same = ~(low[own, w] ^ low[places[t], w])
-            if is_quarter:
-                same &= ~(high[own, w] ^ high[places[t], w])
-            t += 1
-            for j in range(min(t, most), lowest - 1, -1):
-                at_least[j] |= at_least[j - 1] & same
-            while lowest < most and at_least[lowest] == _ALL:
-                lowest += 1
-            for a in range(len(ks)):
-                below[a, t, lane] = ~at_least[ks[a]]
+    most, t, lowest = len(at_least) - 1, 0, 1
+    at_least[:], at_least[0] = _NONE, _ALL
+    below[:, 0] = _ALL
+    last[:] = len(places)
+    while t < len(places) and _is_any(_not(_four(at_least, most))):
+        same = _same_blocks(words, own, words, places[t])
+        t += 1
+        for j in range(min(t, most), lowest - 1, -1):
+            more = _and(_four(at_least, j - 1), same)
+            _put(at_least, j, _or(_four(at_least, j), more))
+        while lowest < most and not _is_any(_not(_four(at_least, lowest))):
+            lowest += 1
         for a in range(len(ks)):
-            while last[is_quarter, a] < len(places) and below[a, last[is_quarter, a], lane]:
-                last[is_quarter, a] += 1
+            left = _not(_four(at_least, ks[a]))
+            _put(below[a], t, left)
+            if not _is_any(left):
+                last[a] = min(last[a], t)
 
 
 @helper()
@@ -234,45 +273,50 @@ def _sort_by_rank(found, far, distances, unsorted, hits, ranks, at):
 
 
 @helper()
-def _hold(below, blocks, hits, ranks, n_hits, lane, held):
+def _hold(below, blocks, hits, ranks, n_hits, held):
     """Mark the hits that a ball holds in some partitions; return where it holds any."""
-    holds = _NONE
+    holds = _NONE, _NONE, _NONE, _NONE
     for h in range(n_hits):
-        inside = below[ranks[h], lane] & blocks[h, lane]
-        holds |= inside
-        held[hits[h], lane] |= inside
+        inside = _and(_four(below, ranks[h]), _four(blocks, h))
+        holds = _or(holds, inside)
+        _put(held, hits[h], _or(_four(held, hits[h]), inside))
     return holds
 
 
 @helper()
-def _cover(below, blocks, ranks, n_hits, lane, counts):
-    """Return where a ball holds as many hits as there are counts."""
-    counts[:] = _NONE
-    counts[0] = _ALL
+def _cover(below, blocks, ranks, n_hits, n_needed, counts):
+    """Return where a ball holds as many hits as are needed."""
+    counts[: n_needed + 1], counts[0] = _NONE, _ALL
     for h in range(n_hits):
-        inside = below[ranks[h], lane] & blocks[h, lane]
-        for j in range(len(counts) - 1, 0, -1):
-            counts[j] |= counts[j - 1] & inside
-    return counts[len(counts) - 1]
+        inside = _and(_four(below, ranks[h]), _four(blocks, h))
+        for j in range(n_needed, 0, -1):
+            _put(counts, j, _or(_four(counts, j), _and(_four(counts, j - 1), inside)))
+    return _four(counts, n_needed)
 
 
 @helper()
-def _count(below, blocks, ranks, n_hits, lane, planes, counts):
-    """Count the hits that a ball holds in each of 64 partitions, in bit-sliced counters."""
+def _count(below, blocks, ranks, n_hits, planes):
+    """Count the hits that a ball holds in each partition, in bit-sliced counters; how many."""
     planes[:] = _NONE
     n_planes = 0
     for h in range(n_hits):
-        p, carry = 0, below[ranks[h], lane] & blocks[h, lane]
-        while carry != _NONE:
-            carried = planes[p] & carry
-            planes[p] ^= carry
-            carry = carried
+        p, carry = 0, _and(_four(below, ranks[h]), _four(blocks, h))
+        while _is_any(carry):
+            plane = _four(planes, p)
+            _put(planes, p, _xor(plane, carry))
+            carry = _and(plane, carry)
             p += 1
         n_planes = max(n_planes, p)
+    return n_planes
+
+
+@helper()
+def _read(planes, n_planes, lane, counts):
+    """Read the counters of one lane."""
     counts[:] = 0
     for p in range(n_planes):
         for s in range(64):
-            counts[s] += np.int64((planes[p] >> np.uint64(s)) & np.uint64(1)) << p
+            counts[s] += np.int64((planes[p, lane] >> np.uint64(s)) & np.uint64(1)) << p
 
 
 @helper()
@@ -285,46 +329,16 @@ def _add_counts(counts, low, high, totals):
 
 
 @helper()
-def _same_blocks(own, own_words, hits, n_hits, other_words, blocks):
-    """Where each hit is in the same half, and in the same quarter, as a sample."""
-    (low, high), (other_low, other_high) = own_words, other_words
-    n_words = low.shape[1]
-    for h in range(n_hits):
-        for w in range(n_words):
-            same = ~(low[own, w] ^ other_low[hits[h], w])
-            blocks[h, w] = same
-            blocks[h, n_words + w] = same & ~(high[own, w] ^ other_high[hits[h], w])
-
-
-@helper(allocates=True)
-def _find_of_sample(i, lane, block, below, last, found, wanted, output, room):
-    """Find of one sample and 64 partitions all that is wanted.
-
-    Parameters
-    ----------
-    block
-        The low and the high word of the blocks that it is in.
-    last
-        (n_ks,) from which rank on nobody is in its balls.
-    """
-    (planes, counts), (hits, ranks, at, blocks) = room, found
-    for a in range(len(wanted.ks)):
-        n_hits = at[last[a]]
-        if wanted.balls[a]:
-            held = output.held[a]
-            output.holds[a, i, lane] = _hold(below[a], blocks, hits, ranks, n_hits, lane, held)
-        if wanted.counted[a] or wanted.filled[a]:
-            _count(below[a], blocks, ranks, n_hits, lane, planes, counts)
-        if wanted.counted[a]:
-            _add_counts(counts, block[0], block[1], output.totals[a, lane])
-        if wanted.filled[a]:
-            for s in range(64):
-                counts[s] = min(counts[s], wanted.ks[a])
-            _add_counts(counts, block[0], block[1], output.filled[a, lane])
-    for c in range(len(wanted.covers)):
-        a, n_needed = wanted.covers[c]
-        reached = np.empty(n_needed + 1, dtype=np.uint64)
-        output.cover[c, i, lane] = _cover(below[a], blocks, ranks, at[last[a]], lane, reached)
+def _add_lanes(planes, n_planes, own, words, most, counts, totals):
+    """Add counters to the totals of the blocks that a sample is in, each at most ``most``."""
+    low, high = words
+    for lane in range(_LANES):
+        _read(planes, n_planes, lane, counts)
+        for s in range(64):
+            counts[s] = min(counts[s], most)
+        w = lane % _N_WORDS
+        upper = high[own, w] if lane >= _N_WORDS else _NONE
+        _add_counts(counts, low[own, w], upper, totals[lane])
 
 
 @helper()
@@ -337,31 +351,41 @@ def _largest(values):
 
 
 @helper(allocates=True)
-def _to_relate(depth, most, n_words, ks):
+def _to_relate(depth, most, wanted):
     """Room to relate one sample after the other, with at most so many hits each."""
-    below = np.empty((len(ks), depth + 1, 2 * n_words), dtype=np.uint64)
-    at_least, last = np.empty(_largest(ks) + 1, np.uint64), np.empty((2, len(ks)), np.int64)
+    ks, covers = wanted.ks, wanted.covers
+    below = np.empty((len(ks), depth + 1, _LANES), np.uint64)
+    at_least, last = np.empty((_largest(ks) + 1, _LANES), np.uint64), np.empty(len(ks), np.int64)
     hits, ranks = np.empty(most, np.int64), np.empty(most, np.int64)
-    at, blocks = np.empty(depth + 1, np.int64), np.empty((most, 2 * n_words), np.uint64)
+    at, blocks = np.empty(depth + 1, np.int64), np.empty((most, _LANES), np.uint64)
     unsorted = np.empty(most, np.int64)
-    to_count = np.empty(64, dtype=np.uint64), np.empty(64, dtype=np.int64)
+    reached = np.empty((_largest(covers[:, 1]) + 1, _LANES), np.uint64)
+    to_count = np.empty((64, _LANES), np.uint64), np.empty(64, np.int64), reached
     return below, at_least, last, (hits, ranks, at, blocks), unsorted, to_count
 
 
-@helper(allocates=True)
+@helper()
 def _relate_sample(i, own, found, far, distances, own_words, other_words, wanted, output, room):
     """Find, of one sample whose ``below`` and ``last`` are in the room, all that is wanted."""
-    (low, high), (below, _, last, sorted_hits, unsorted, to_count) = own_words, room
-    hits, ranks, at, blocks = sorted_hits
-    n_words = low.shape[1]
+    below, _, last, (hits, ranks, at, blocks), unsorted, (planes, counts, reached) = room
     _sort_by_rank(found, far, distances, unsorted, hits, ranks, at)
-    _same_blocks(own, own_words, hits, at[len(distances)], other_words, blocks)
-    for lane in range(2 * n_words):
-        is_quarter, w = lane // n_words, lane % n_words
-        block = low[own, w], high[own, w] if is_quarter else _NONE
-        _find_of_sample(
-            i, lane, block, below, last[is_quarter], sorted_hits, wanted, output, to_count
-        )
+    for h in range(at[_largest(last)]):
+        _put(blocks, h, _same_blocks(own_words, own, other_words, hits[h]))
+    for a in range(len(wanted.ks)):
+        n_hits = at[last[a]]
+        if wanted.balls[a]:
+            held = _hold(below[a], blocks, hits, ranks, n_hits, output.held[a])
+            _put(output.holds[a], i, held)
+        if wanted.counted[a] or wanted.filled[a]:
+            n_planes, k = _count(below[a], blocks, ranks, n_hits, planes), wanted.ks[a]
+            if wanted.counted[a]:
+                _add_lanes(planes, n_planes, own, own_words, n_hits, counts, output.totals[a])
+            if wanted.filled[a]:
+                _add_lanes(planes, n_planes, own, own_words, k, counts, output.filled[a])
+    for c in range(len(wanted.covers)):
+        a, n_needed = wanted.covers[c]
+        covered = _cover(below[a], blocks, ranks, at[last[a]], n_needed, reached)
+        _put(output.cover[c], i, covered)
 
 
 @njit(cache=True, nogil=True)
@@ -382,20 +406,14 @@ def relate_blocks(dots, norms, first, places, distances, own_words, other_words,
         Output.
     """
     m = dots.shape[1]
-    room = _to_relate(places.shape[1], m, own_words[0].shape[1], wanted.ks)
+    room = _to_relate(places.shape[1], m, wanted)
     below, at_least, last = room[0], room[1], room[2]
     flags, found = np.zeros((m + 7) // 8 * 8, np.uint8), np.empty(m + 8, np.int64)
     far = np.empty(m, dots.dtype)
     for i in range(len(dots)):
         own = first + i
         _below(own, places[i], own_words, wanted.ks, at_least, below, last)
-        n_found = _within(
-            dots[i],
-            norms,
-            distances[i, max(_largest(last[0]), _largest(last[1])) - 1],
-            flags,
-            found,
-        )
+        n_found = _within(dots[i], norms, distances[i, _largest(last) - 1], flags, found)
         for h in range(n_found):
             far[h] = norms[found[h]] - dots[i, found[h]] - dots[i, found[h]]
         _relate_sample(
@@ -420,7 +438,7 @@ def relate_listed(
     most = np.int64(1)
     for i in range(len(places)):
         most = max(most, starts[i + 1] - starts[i])
-    room = _to_relate(places.shape[1], most, own_words[0].shape[1], wanted.ks)
+    room = _to_relate(places.shape[1], most, wanted)
     below, at_least, last = room[0], room[1], room[2]
     for i in range(len(places)):
         own, listed = first + i, slice(starts[i], starts[i + 1])
