@@ -48,12 +48,12 @@ def _child(queue, function, n, d, k):
         warnings.simplefilter("ignore")  # that these are few samples
         function(*samples(300, d), k)  # imports and compiled kernels
     real, generated = samples(n, d)
-    before = _peak()
+    before = peak_memory()
     function(real, generated, k)
-    queue.put(_peak() - before)
+    queue.put(peak_memory() - before)
 
 
-def _peak():
+def peak_memory():
     """Peak resident memory in MB. (``ru_maxrss`` on Linux begins with that of the parent.)"""
     status = Path("/proc/self/status")
     if status.exists():

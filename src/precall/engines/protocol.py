@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from precall.data.feature_sets import OnHost, Rows
 from precall.data.frames import over_power_of_two
 from precall.engines.answers import Counts, Floats, Nearest, Relation, Vicinity
+from precall.runtime.mapped_files import release_pages
 from precall.runtime.threads import in_threads, single_threaded_libraries
 
 Advance = Callable[[int], None]  # called with the number of pairs compared since the last call
@@ -221,6 +222,7 @@ class Session(OnHost, ABC):
         for start in range(0, len(rows), _ROWS_AT_A_TIME):
             tile = rows.tile(start, start + _ROWS_AT_A_TIME) - center
             dense[start : start + len(tile)] = over_power_of_two(tile, exponent)
+        release_pages(rows.array)
         return Operand(dense, np.einsum("ij,ij->i", dense, dense))
 
     def products(

@@ -101,7 +101,9 @@ class CpuSession(BetweenSession):
             self.advance(len(places) * sum(map(len, others[i].references)))
             return found
 
-        parts = self._over_chunks("kth", [question.queries for question in others], work)
+        queries = [question.queries for question in others]
+        room = max((len(q.references) * 8 * _capacity(max(q.ks)) for q in others), default=0)
+        parts = self._over_chunks("kth", queries, work, bytes_a_query=room)
         found = iter(in_order(of_question) for of_question in parts)
         return [own[i] if i in own else next(found) for i in range(len(questions))]
 
@@ -186,9 +188,8 @@ class CpuSession(BetweenSession):
         depth: int,
         guesses: bool,
     ) -> Candidates:
-        capacity = max(_LEAST_CAPACITY, _CAPACITY_PER_NEIGHBOR * depth)
         error, n_padded = queries.error + references.largest_error, len(queries.norm)
-        found, ruler = Candidates.none(error, capacity, n_padded), self._ruler(queries)
+        found, ruler = Candidates.none(error, _capacity(depth), n_padded), self._ruler(queries)
         tiles = self._tiles(queries, references)
         n_guessed = len(tiles.b) if guesses else 0
         hits = room_for_hits(self.kernel.shape(is_direct=queries.is_direct))
@@ -329,6 +330,11 @@ class CpuSession(BetweenSession):
 
         parts = self._over_chunks("log_sums", [question.queries for question in questions], work)
         return [np.ascontiguousarray(in_order(of_question).T) for of_question in parts]
+
+
+def _capacity(depth: int) -> int:
+    """Room for the candidates of a query."""
+    return max(_LEAST_CAPACITY, _CAPACITY_PER_NEIGHBOR * depth)
 
 
 def _tell(

@@ -20,6 +20,7 @@ from precall.engines.cpu.sharing.acquaintances import Acquaintances
 from precall.engines.cpu.tiling.tile_functions import address_of
 from precall.engines.cpu.tiling.tiles import Tiles
 from precall.engines.protocol import Advance, Operand, Session
+from precall.runtime.mapped_files import release_pages
 from precall.runtime.threads import in_threads
 
 T = TypeVar("T")
@@ -28,6 +29,7 @@ Work = Callable[[int, PackedRows, Places], T | None]
 # on a chunk of the queries of a question, given by their places; None if direct tiles are needed
 
 _CHUNK_BYTES = 384 * 1024  # of packed queries: they stay in the second-level cache
+_CHUNK_ROOM, _FEWEST = 16 * 2**20, 256  # bytes of what else is kept of them; queries at least
 _CHUNK_PRODUCTS = 2 * 10**10  # under a second: the grain of progress and of Ctrl-C
 CHUNKS_PER_THREAD = 4
 _LARGE_OPERAND = 2**24  # numbers
@@ -112,6 +114,7 @@ class PlacedSession(Session, ABC):
             base = np.ascontiguousarray(array, dtype=dtype).view(np.ndarray).view()
             base.flags.writeable = False
             self._sets.append(PlacedSet(base, on_grid))
+            release_pages(array)  # of all rows only a few are measured again
 
     def _set(self, rows: Rows) -> PlacedSet:
         for array, placed_set in zip(self._arrays, self._sets, strict=True):
@@ -140,10 +143,12 @@ class PlacedSession(Session, ABC):
         queries: Sequence[Rows],
         work: Work[T],
         orders: Sequence[Places] | None = None,
+        bytes_a_query: int = 0,
     ) -> list[list[tuple[Places, T]]]:
         """Do ``work`` on every chunk of the queries of every question, in whatever order is best.
 
         Where the grid leaves too much open, and for queries that are not on it, with direct tiles.
+        What a query needs beside its features keeps chunks small.
         """
         if not queries:
             return []
@@ -151,6 +156,8 @@ class PlacedSession(Session, ABC):
         size = self.chunk or self._chunk_size(queries)
         if orders is not None:
             size = min(size, _WEIGHED_CHUNK)
+        if bytes_a_query > 0:
+            size = min(size, max(_FEWEST, _CHUNK_ROOM // bytes_a_query))
         stored = [rows.stored for rows in queries]
         chunks = []
         for i, rows in enumerate(queries):

@@ -39,12 +39,13 @@ class PackedRows:
     @classmethod
     def of(cls, placed_set: PlacedSet, rows: Places, height: int, *, is_direct: bool) -> Self:
         """Pack the rows that are stored in these places."""
-        base, placed = placed_set.base, placed_set.placed.select(rows)
+        base, placed = placed_set.base, placed_set.placed
+        length = placed.length[rows]
         if is_direct:
             panels, zeros = pack_direct(base, rows, height), np.zeros(len(rows))
-            return cls(base, rows, panels, pad(zeros, height, 0), zeros, placed.length, True)
-        panels, norm = pack_grid(placed.q, height), pad(placed.norm, height, 0)
-        return cls(base, rows, panels, norm, placed.error, placed.length, False)
+            return cls(base, rows, panels, pad(zeros, height, 0), zeros, length, True)
+        panels, norm = pack_grid(placed.q, rows, height), pad(placed.norm[rows], height, 0)
+        return cls(base, rows, panels, norm, placed.error[rows], length, False)
 
     @property
     def queries(self) -> Queries:

@@ -89,9 +89,7 @@ def _needed(lists, i, share, ranks, ruler, room):
                 ranks[k] = guessed_rank(k, share)
             if _count_group(codes, words, bit, largest) < ranks[k]:  # no other asks for more
                 tolerance = tolerance_of(np.int64(high), ruler)
-                largest = _up_to_kth_of_group(
-                    codes, words, bit, ranks[k], largest, high, tolerance
-                )
+                largest = _up_to_kth_of_group(codes, words, bit, ranks[k], largest, high, tolerance)
     if largest in (NONE, ALL):
         return np.int64(largest)
     return np.int64(widened(np.int64(largest), lists.error[i], ruler))
@@ -137,8 +135,8 @@ def _wished(lists, i, needed, of_either, share, ruler):
 def guess_limits_of_both(first, second, start, stop, shares, deepest, ruler, keeps):
     """Guess, from random shares of both classes, how far all that matters will reach.
 
-    For the rows between ``start`` and ``stop``, who need ``deepest`` of a group at most. Returns how
-    many were given up. Without ``keeps`` the lists begin anew.
+    For the rows between ``start`` and ``stop``, who need ``deepest`` of a group at most. Returns
+    how many were given up. Without ``keeps`` the lists begin anew.
     """
     n_unknown, room = 0, np.empty(first.codes.shape[1] + second.codes.shape[1], np.uint32)
     ranks, ranks_of_second = np.zeros(deepest + 1, np.int64), np.zeros(deepest + 1, np.int64)

@@ -26,6 +26,7 @@ from precall.runtime.compiling import helper
 MAX_NORM = 2**29 - 2  # then Q <= 4 MAX_NORM, and all that it is made of, fits an int32
 ALL = 2**31 - 8  # a limit that every pair is within: 4 MAX_NORM, and beyond every upper word
 NONE = -1  # a limit that no pair is within
+_PANELS_AT_A_TIME = 32  # that are packed
 STRIP = 16  # tiles of one panel of columns whose hits are listed together
 
 
@@ -50,19 +51,22 @@ class Hits(NamedTuple):
     places: Any  # (STRIP + panel_rows,) which tiles, and which rows of one, have any
 
 
-def pack_grid(q: NDArray[np.int16], panel_rows: int) -> NDArray[Any]:
-    """Pack int16 rows as ``(n_panels, n_pairs, panel_rows, 2)``, zero-padded.
+def pack_grid(q: NDArray[np.int16], rows: NDArray[np.intp], panel_rows: int) -> NDArray[Any]:
+    """Pack rows of integers as ``(n_panels, n_pairs, panel_rows, 2)``, zero-padded.
 
     One step of a kernel consumes a pair of features of every row of a panel, so a panel is
-    read strictly in sequence.
+    read strictly in sequence. A few panels at a time need no room beside the result.
     """
-    n, d = q.shape
+    n, d = len(rows), q.shape[1]
     n_panels, n_pairs = -(-n // panel_rows), max(1, -(-d // 2))
-    rows = np.zeros((n_panels * panel_rows, 2 * n_pairs), dtype=np.int16)
-    rows[:n, :d] = q
     # A pair is moved as one int32: the transposition then has a plain 4-byte item.
-    pairs = rows.view(np.int32).reshape(n_panels, panel_rows, n_pairs)
-    packed = np.ascontiguousarray(pairs.transpose(0, 2, 1))
+    packed = np.empty((n_panels, n_pairs, panel_rows), np.int32)
+    for start in range(0, n_panels, _PANELS_AT_A_TIME):
+        part = packed[start : start + _PANELS_AT_A_TIME]
+        chosen = rows[start * panel_rows : (start + len(part)) * panel_rows]
+        flat = np.zeros((len(part) * panel_rows, 2 * n_pairs), np.int16)
+        flat[: len(chosen), :d] = q[chosen]
+        part[:] = flat.view(np.int32).reshape(-1, panel_rows, n_pairs).transpose(0, 2, 1)
     return packed.view(np.int16).reshape(n_panels, n_pairs, panel_rows, 2)
 
 
