@@ -357,7 +357,7 @@ def _tell(
         nearest_within(queries, members[0], found[0], any_distance, depth, ruler, every)
         return
     both = (members[0], members[-1]), (found[0], found[-1])
-    kth_distances(queries, *both, np.array(ks), ruler, False, out)  # in any order
+    kth_distances(queries, *both, ks, ruler, False, out)  # in any order
 
 
 def _nobody(meeting: Meeting) -> Relation:

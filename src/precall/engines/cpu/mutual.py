@@ -79,13 +79,14 @@ def collect_mutually(
             )  # fmt: skip
             for block in set(pair):
                 n_met[block] += 1
+                at, share = blocks[block], n_met[block] / n_blocks
                 if n_met[block] & (n_met[block] - 1) == 0:  # the first, second, fourth, …
-                    at, share = blocks[block], n_met[block] / n_blocks
                     guess_limits(found, at.start, at.stop, depth, share, ruler)
+                if n_met[block] == n_blocks:
+                    mark_unproven(found.part(slice(at.start, at.stop)), depth, n, ruler, False)
         advance(len(one) * len(other) * (1 + is_mutual))
 
     in_threads(meet, all_pairs(n_blocks), threads)
-    mark_unproven(found, depth, n, ruler, False)
     return found
 
 
@@ -106,15 +107,20 @@ def all_pairs(n_blocks: int) -> list[tuple[int, int]]:
     So all blocks see the others evenly, and those who meet at the same time are not the same: a
     tournament in which one place is held and the others move on (with an odd number, it is empty).
     They move by half of all places, so that nearly everybody meets the next one in each round:
-    where two classes take turns, both have their share all along.
+    where two classes take turns, both have their share all along. In each round those come first
+    whose last meeting is longest ago: it is over.
     """
     n_places = n_blocks + n_blocks % 2
     pairs = [(i, i) for i in range(n_blocks)]
+    latest = list(range(n_places))
     for turn in range(n_places - 1):
         shift = turn * (n_places // 2)
         others = [(shift + place) % (n_places - 1) for place in range(n_places - 1)]
         meeting = [(n_places - 1, others[0])]
         meeting += [(others[i], others[-i]) for i in range(1, n_places // 2)]
+        meeting.sort(key=lambda pair: max(latest[pair[0]], latest[pair[1]]))
+        for at, pair in enumerate(meeting):
+            latest[pair[0]] = latest[pair[1]] = at
         pairs += [(min(pair), max(pair)) for pair in meeting if max(pair) < n_blocks]
     return pairs
 

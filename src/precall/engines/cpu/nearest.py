@@ -1,10 +1,19 @@
 """How far each query is from its k-th nearest reference, by its candidates, on the CPU."""
 
-import numpy as np
+from collections.abc import Sequence
 
-from precall.engines.cpu.candidates import UNKNOWN, kth_smallest, sort_together
-from precall.engines.cpu.pairs import canonical_squared, fast_squared, is_beyond
-from precall.engines.cpu.rulers import is_exact, largest_distance, narrowed, widened
+import numpy as np
+from numpy.typing import NDArray
+
+from precall.engines.cpu.candidates import UNKNOWN, Candidates, kth_smallest, sort_together
+from precall.engines.cpu.pairs import (
+    Queries,
+    References,
+    canonical_squared,
+    fast_squared,
+    is_beyond,
+)
+from precall.engines.cpu.rulers import Ruler, is_exact, largest_distance, narrowed, widened
 from precall.runtime.compiling import helper, njit
 
 
@@ -67,6 +76,10 @@ def _kth_by_codes(query, classes, codes, cols, k, error, ruler, are_sorted, fast
     Only candidates that their codes cannot tell from the k-th are measured at all.
     """
     n, n_below = _set_apart(codes, cols, k, error, ruler, are_sorted, doubtful)
+    if n == 1:
+        label = doubtful[0] & 1
+        stored = classes[label].near[doubtful[0] >> 1]
+        return canonical_squared(query, classes[label].base[stored])
     for t in range(n):
         label = doubtful[t] & 1
         stored = classes[label].near[doubtful[t] >> 1]
@@ -152,8 +165,15 @@ def _merge(found, i, codes, cols):
     return n + m
 
 
-@njit(cache=True, nogil=True)
-def kth_distances(queries, classes, found, ks, ruler, are_sorted, out):
+def kth_distances(
+    queries: Queries,
+    classes: tuple[References, References],
+    found: tuple[Candidates, Candidates],
+    ks: Sequence[int],
+    ruler: Ruler,
+    are_sorted: bool,
+    out: NDArray[np.float64],
+) -> None:
     """Canonical squared distances to the k-th nearest of class 0, of class 1 and of both.
 
     Parameters
@@ -168,14 +188,21 @@ def kth_distances(queries, classes, found, ks, ruler, are_sorted, out):
         Output, (n_queries, 3, n_ks); inf where there are fewer; NaN where the candidates are
         unknown. With a second axis of length 1 only class 0 is looked at.
     """
+    capacity, n_far = sum(of.codes.shape[1] for of in found), sum(len(of.far) for of in classes)
+    codes, cols = np.empty((2, capacity), np.int32)
+    fast, stored = np.empty(capacity + n_far), np.empty(capacity + n_far, np.int64)
+    room = codes, cols, fast, stored
+    _kth_distances(queries, classes, found, np.array(ks), ruler, are_sorted, room, out)
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _kth_distances(queries, classes, found, ks, ruler, are_sorted, room, out):
+    """The loop of :func:`kth_distances`, which works in ``room``: it counts no references."""
+    codes, cols, fast, stored = room
     n_classes = 1 if out.shape[1] == 1 else 2
     n_first = len(classes[0].near) + len(classes[0].far)
     n_both = n_first + len(classes[1].near) + len(classes[1].far)
     n_members = (n_first, n_both - n_first, n_both)
-    capacity = found[0].codes.shape[1] + found[1].codes.shape[1]
-    n_far = len(classes[0].far) + len(classes[1].far)
-    fast, stored = np.empty(capacity + n_far), np.empty(capacity + n_far, dtype=np.int64)
-    codes, cols = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
     out[:] = np.inf
     for i in range(len(queries.rows)):
         is_known = True

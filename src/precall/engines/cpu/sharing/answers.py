@@ -50,7 +50,7 @@ def kth_by_lists(known: Acquaintances, question: Neighbors, places: Places) -> F
         known.classes[a].queries(stored[on_grid]),
         (classes[0], classes[-1]),
         (found[0], found[-1]),
-        np.array(question.ks),
+        question.ks,
         known.ruler,
         True,  # candidates are sorted
         answers,

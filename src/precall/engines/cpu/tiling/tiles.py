@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 from precall.engines.cpu.kernel_choice import TileShape
 from precall.engines.cpu.tiling.bits import lowest_bit
 from precall.engines.cpu.tiling.tile_functions import tile_hits
-from precall.runtime.compiling import helper
+from precall.runtime.compiling import helper, njit
 
 MAX_NORM = 2**29 - 2  # then Q <= 4 MAX_NORM, and all that it is made of, fits an int32
 ALL = 2**31 - 8  # a limit that every pair is within: 4 MAX_NORM, and beyond every upper word
 NONE = -1  # a limit that no pair is within
-_PANELS_AT_A_TIME = 32  # that are packed
 STRIP = 16  # tiles of one panel of columns whose hits are listed together
 
 
@@ -55,19 +54,22 @@ def pack_grid(q: NDArray[np.int16], rows: NDArray[np.intp], panel_rows: int) -> 
     """Pack rows of integers as ``(n_panels, n_pairs, panel_rows, 2)``, zero-padded.
 
     One step of a kernel consumes a pair of features of every row of a panel, so a panel is
-    read strictly in sequence. A few panels at a time need no room beside the result.
+    read strictly in sequence.
     """
-    n, d = len(rows), q.shape[1]
-    n_panels, n_pairs = -(-n // panel_rows), max(1, -(-d // 2))
-    # A pair is moved as one int32: the transposition then has a plain 4-byte item.
-    packed = np.empty((n_panels, n_pairs, panel_rows), np.int32)
-    for start in range(0, n_panels, _PANELS_AT_A_TIME):
-        part = packed[start : start + _PANELS_AT_A_TIME]
-        chosen = rows[start * panel_rows : (start + len(part)) * panel_rows]
-        flat = np.zeros((len(part) * panel_rows, 2 * n_pairs), np.int16)
-        flat[: len(chosen), :d] = q[chosen]
-        part[:] = flat.view(np.int32).reshape(-1, panel_rows, n_pairs).transpose(0, 2, 1)
-    return packed.view(np.int16).reshape(n_panels, n_pairs, panel_rows, 2)
+    n_panels, n_pairs = -(-len(rows) // panel_rows), max(1, -(-q.shape[1] // 2))
+    packed = np.zeros((n_panels, n_pairs, panel_rows, 2), np.int16)
+    _pack_grid(q, rows, packed)
+    return packed
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _pack_grid(q, rows, packed):
+    """The loop of :func:`pack_grid`."""
+    height = packed.shape[2]
+    for i in range(len(rows)):
+        row, panel, r = q[rows[i]], packed[i // height], i % height
+        for j in range(len(row)):
+            panel[j >> 1, r, j & 1] = row[j]
 
 
 def pack_direct(base: NDArray[Any], rows: NDArray[np.intp], panel_rows: int) -> NDArray[Any]:
