@@ -9,7 +9,7 @@ import numpy as np
 from tabulate import tabulate
 
 import precall
-from benchmarks import contenders, nasty
+from benchmarks import contenders, memory, nasty
 from benchmarks.measuring import extra_memory, interleaved, samples
 from precall.engines.cpu.kernel_choice import best_kernel
 
@@ -42,7 +42,7 @@ def four_numbers(n, d, k, rounds, with_peers=True):
 
 
 def everything(n, d, rounds):
-    """(b): all four curves, and scores, against (a) at k = 100 and against the curves alone."""
+    """(b): all four curves, and scores without the headline, against (a) at k = 100."""
     real, generated = samples(n, d)
     product = np.empty((n, n), np.float32)
     folds, ks = precall.CrossFit(2), [1, 3, 5, 10, 20]
@@ -72,12 +72,17 @@ def everything(n, d, rounds):
 
 
 def with_intervals(n, d, rounds):
-    """(c): what intervals cost, of the default scores and of all."""
+    """(c): what intervals cost, of the default scores and of all, without the headline."""
     real, generated = samples(n, d)
     seconds = interleaved(
         {
             (scores, intervals): partial(
-                precall.evaluate, real, generated, scores=scores, intervals=intervals
+                precall.evaluate,
+                real,
+                generated,
+                scores=scores,
+                intervals=intervals,
+                headline=False,
             )
             for scores in (None, "all")
             for intervals in (False, True)
@@ -155,6 +160,7 @@ def main():
         partial(default_run, n, 64, rounds),
         partial(default_run, n, 2048, rounds),
         partial(four_numbers, large, 64, 5, rounds, with_peers=False),
+        partial(memory.table, large),
         partial(growth, [n // 2, n, 2 * n, 4 * n], 64, 5, rounds),
         partial(nasty.tables, rounds, n=n // 5 * 4),
     ]

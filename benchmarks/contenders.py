@@ -48,7 +48,8 @@ def precall_four(real, generated, k, threads=None):
 
 def four_curves(real, generated, split, scores=None, score_k=None):
     """All four curves at k = √n, and scores: the default ones unless others are named."""
-    precall.evaluate(real, generated, split=split, scores=scores, score_k=score_k)
+    choices = {"split": split, "scores": scores, "score_k": score_k, "headline": False}
+    precall.evaluate(real, generated, **choices)
 
 
 def prdc(real, generated, k):

@@ -14,6 +14,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from tabulate import tabulate
 
 import precall
 from benchmarks import contenders
@@ -69,6 +70,15 @@ def _tell():
         now = [line.split()[1] for line in status if line.startswith(("RssAnon", "RssFile"))]
         print(f"{time.perf_counter() - began:.0f} s:", *now, f"{peak_memory():.0f}", flush=True)
         time.sleep(10)
+
+
+def table(n):
+    """What runs from arrays take."""
+    rows = [
+        ["four scores, k = 5", f"{four(n):.0f}"],
+        ["default run with intervals, without headline, page and modes", f"{default(n):.0f}"],
+    ]
+    return f"### Memory: n = m = {n}, d = 64\n\n" + tabulate(rows, ["", "extra MB"], "github")
 
 
 PARTS = {"four": four, "default": default, "files": files}

@@ -160,7 +160,15 @@ class ValueCheck:
 
 def _equal_columns(tile: NDArray[Any], columns: list[int]) -> Iterable[list[int]]:
     """Return groups of two or more columns that are equal in a tile."""
+    groups: Iterable[list[int]] = [columns]
+    for rows in (tile[:1], tile):  # nearly all differ in the first row already
+        groups = [part for group in groups for part in _grouped(rows, group)]
+    return groups
+
+
+def _grouped(rows: NDArray[Any], columns: list[int]) -> Iterable[list[int]]:
+    """Return groups of two or more columns that are equal in some rows."""
     groups: dict[bytes, list[int]] = {}
     for j in columns:
-        groups.setdefault((tile[:, j] + 0).tobytes(), []).append(j)  # -0.0 and 0.0 are one value
+        groups.setdefault((rows[:, j] + 0).tobytes(), []).append(j)  # -0.0 and 0.0 are one value
     return (group for group in groups.values() if len(group) > 1)

@@ -42,6 +42,7 @@ from precall.runtime.threads import in_threads
 
 _CAPACITY_PER_NEIGHBOR = 4
 _LEAST_CAPACITY = 64
+_PACKED_TOGETHER = 2**22  # numbers
 _MANY_UNKNOWN = 1 / 8  # of a chunk: then the next one begins with direct tiles
 
 
@@ -93,7 +94,7 @@ class CpuSession(BetweenSession):
         self._acquaint(questions)
         if self._known is not None:
             return self._listed_kth(self._known, questions)
-        own = {i: self._own_kth(q) for i, q in enumerate(questions) if self._asks_of_itself(q)}
+        own = self._answered_of_themselves(questions)
         others = [question for i, question in enumerate(questions) if i not in own]
 
         def work(i: int, queries: PackedRows, places: Places) -> Floats:
@@ -114,21 +115,39 @@ class CpuSession(BetweenSession):
         size = len(question.queries), question.queries.n_features
         return is_own and is_worth_it(*size, max(question.ks), shape)
 
-    def _own_kth(self, question: Neighbors) -> Floats:
-        """How far rows are from their k-th nearest among themselves."""
+    def _answered_of_themselves(self, questions: Sequence[Neighbors]) -> dict[int, Floats]:
+        """Answer the questions that rows ask of themselves; small ones are packed together."""
+        asked = {i: q for i, q in enumerate(questions) if self._asks_of_itself(q)}
+        n_values = sum(len(q.queries) * q.queries.n_features for q in asked.values())
+        if n_values > _PACKED_TOGETHER:
+            return {i: self._own_kth(q, *self._own_rows(q)) for i, q in asked.items()}
+        packed = in_threads(self._own_rows, asked.values(), self.threads)
+        return {i: self._own_kth(asked[i], *of) for i, of in zip(asked, packed, strict=True)}
+
+    def _own_rows(self, question: Neighbors) -> tuple[PackedRows, PackedReferences]:
+        """Pack rows on both sides of tiles, in the same order."""
         is_direct = self._is_direct("kth")
-        shape, depth = self.kernel.shape(is_direct=is_direct), max(question.ks)
         references = self._references(question.queries, is_direct=is_direct)
-        placed = self._set(question.queries)
+        placed, height = self._set(question.queries), self.kernel.shape(is_direct=is_direct).rows
+        rows = references.packed.rows
+        return PackedRows.of(placed, rows, height, is_direct=is_direct), references
+
+    def _own_kth(
+        self, question: Neighbors, queries: PackedRows, references: PackedReferences
+    ) -> Floats:
+        """How far rows are from their k-th nearest among themselves."""
+        is_direct, depth = queries.is_direct, max(question.ks)
+        if self._is_direct("kth") and not is_direct:  # as it turned out meanwhile
+            return self._own_kth(question, *self._own_rows(question))
+        shape, placed = self.kernel.shape(is_direct=is_direct), self._set(question.queries)
         rows, far_rows = references.packed.rows, references.far_rows
-        queries = PackedRows.of(placed, rows, shape.rows, is_direct=is_direct)
         ruler, together = self._ruler(queries), self._chunk_size([question.queries]) // shape.rows
         found = collect_mutually(
             queries, references, shape, ruler, depth, max(1, together), self.threads, self.advance
         )
         if not is_direct and np.mean(found.sizes == UNKNOWN) > _MANY_UNKNOWN:
             self._needs_direct.add("kth")
-            return self._own_kth(question)
+            return self._own_kth(question, queries, references)
         self.advance(len(question.queries) ** 2 - len(rows) ** 2)
         out = np.empty((len(question.queries), 1, len(question.ks)))
 

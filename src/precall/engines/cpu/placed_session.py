@@ -124,15 +124,17 @@ class PlacedSession(Session, ABC):
 
     def _references(self, rows: Rows, *, is_direct: bool) -> PackedReferences:
         """Pack references, or take them as they were packed for an earlier question."""
-        with self._lock:
-            for known, packed in self._packed:
-                if known is rows and packed.packed.is_direct == is_direct:
-                    return packed
-            placed, stored = self._set(rows), rows.stored
-            found = PackedReferences.of(placed, stored, self.kernel, is_direct=is_direct)
-            self._packed.append((rows, found))
-            while sum(p.packed.panels.nbytes for _, p in self._packed[:-1]) > _MOST_PACKED:
-                self._packed.pop(0)
+        placed = self._set(rows)
+        with placed.lock:
+            with self._lock:
+                for known, packed in self._packed:
+                    if known is rows and packed.packed.is_direct == is_direct:
+                        return packed
+            found = PackedReferences.of(placed, rows.stored, self.kernel, is_direct=is_direct)
+            with self._lock:
+                self._packed.append((rows, found))
+                while sum(p.packed.panels.nbytes for _, p in self._packed[:-1]) > _MOST_PACKED:
+                    self._packed.pop(0)
             return found
 
     # Chunks and threads

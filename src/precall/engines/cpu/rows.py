@@ -1,6 +1,7 @@
 """Rows as the kernels want them: packed for tiles, and with what their balls are."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ class PlacedSet:
 
     base: NDArray[Any]  # (n_stored, d) float32 or float64, read-only
     placed: GridRows
+    lock: Lock = field(default_factory=Lock)  # of those who pack it
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -183,8 +183,8 @@ def _measure_balls(
     covers = sorted((k_prime, k) for of, k_prime, k in plan.covers if of == role)
     depth = _depth(plan, len(own))
     n_lanes = 2 * own_partitions.low.shape[1]
-    holds = np.zeros((len(ks), len(own), n_lanes), np.uint64)
-    cover = np.zeros((len(covers), len(own), n_lanes), np.uint64)
+    holds = np.zeros((len(own), len(ks), n_lanes), np.uint64)
+    cover = np.zeros((len(own), len(covers), n_lanes), np.uint64)
     wanted = _wanted(plan, role, ks, covers)
     words = tuple((p.low, p.high) for p in (own_partitions, other_partitions))
 
@@ -196,7 +196,7 @@ def _measure_balls(
         held_by_parts, counted_of_parts = np.zeros_like(held), np.zeros_like(counted)
         look = _Look(session, own, other, depth)
         for part in parts:
-            found = FoundInBlocks(holds[:, part], held_by_parts, cover[:, part], *counted_of_parts)
+            found = FoundInBlocks(holds[part], held_by_parts, cover[part], *counted_of_parts)
             look.relate(part, words, wanted, found)
             session.advance((part.stop - part.start) * (len(own) + len(other)))
         with lock:
@@ -210,9 +210,10 @@ def _measure_balls(
     chunks = [parts[i::n_chunks] for i in range(n_chunks)]
     with single_threaded_libraries():
         in_threads(work, chunks, session.threads)
-    by_k = (dict(zip(ks, of_each, strict=True)) for of_each in (holds, held, *counted))
+    of_balls = holds.swapaxes(0, 1), held, *counted
+    by_k = (dict(zip(ks, of_each, strict=True)) for of_each in of_balls)
     holds_by_k, held_by_k, totals, filled = by_k
-    covered = dict(zip(covers, cover, strict=True))
+    covered = dict(zip(covers, cover.swapaxes(0, 1), strict=True))
     return _BallsFound(holds_by_k, held_by_k, covered, totals, filled)
 
 
@@ -225,7 +226,8 @@ def _wanted(plan: CrossPlan, role: Role, ks: list[int], covers: list[tuple[int, 
         np.array([(role, k) in plan.balls for k in ks]),
         np.array([(role, k) in plan.densities for k in ks]),
         np.array([(role, k) in plan.fillings for k in ks]),
-        np.array([(ks.index(k), n) for k, n in covers], np.int64).reshape(-1, 2),
+        np.array([ks.index(k) for k, _ in covers], np.int64),
+        np.array([n for _, n in covers], np.int64),
     )
 
 

@@ -23,15 +23,16 @@ class Wanted(NamedTuple):
     balls: Any  # (n_ks,) whether to find who holds whom
     counted: Any  # (n_ks,) whether to count the pairs
     filled: Any  # (n_ks,) whether to count at most k pairs of each ball
-    covers: Any  # (n_covers, 2): which ball, and how many samples it has to hold
+    covers: Any  # (n_covers,) which ball
+    needed: Any  # (n_covers,) how many samples it has to hold
 
 
 class FoundInBlocks(NamedTuple):
     """Output: what was found in every block."""
 
-    holds: Any  # (n_ks, n_rows, lanes): whether the ball holds any sample of the other class
+    holds: Any  # (n_rows, n_ks, lanes): whether the ball holds any sample of the other class
     held: Any  # (n_ks, m, lanes): whether any ball holds the sample; only ever added to
-    cover: Any  # (n_covers, n_rows, lanes): whether the ball holds enough
+    cover: Any  # (n_rows, n_covers, lanes): whether the ball holds enough
     totals: Any  # (n_ks, lanes, 64, 4): pairs in balls, by block; only ever added to
     filled: Any  # (n_ks, lanes, 64, 4): the same, of each ball at most k; only ever added to
 
@@ -223,7 +224,7 @@ def _below(own, places, words, ks, at_least, below, last):
     last
         Output, (n_ks,): the first t at which no bit is left; depth if there is none.
     """
-    most, t, lowest = len(at_least) - 1, 0, 1
+    most, t, lowest = len(at_least) - 1, np.int64(0), np.int64(1)
     at_least[:], at_least[0] = _NONE, _ALL
     below[:, 0] = _ALL
     last[:] = len(places)
@@ -300,7 +301,7 @@ def _count(below, blocks, ranks, n_hits, planes):
     planes[:] = _NONE
     n_planes = 0
     for h in range(n_hits):
-        p, carry = 0, _and(_four(below, ranks[h]), _four(blocks, h))
+        p, carry = np.int64(0), _and(_four(below, ranks[h]), _four(blocks, h))
         while _is_any(carry):
             plane = _four(planes, p)
             _put(planes, p, _xor(plane, carry))
@@ -353,13 +354,13 @@ def _largest(values):
 @helper(allocates=True)
 def _to_relate(depth, most, wanted):
     """Room to relate one sample after the other, with at most so many hits each."""
-    ks, covers = wanted.ks, wanted.covers
+    ks = wanted.ks
     below = np.empty((len(ks), depth + 1, _LANES), np.uint64)
     at_least, last = np.empty((_largest(ks) + 1, _LANES), np.uint64), np.empty(len(ks), np.int64)
     hits, ranks = np.empty(most, np.int64), np.empty(most, np.int64)
     at, blocks = np.empty(depth + 1, np.int64), np.empty((most, _LANES), np.uint64)
     unsorted = np.empty(most, np.int64)
-    reached = np.empty((_largest(covers[:, 1]) + 1, _LANES), np.uint64)
+    reached = np.empty((_largest(wanted.needed) + 1, _LANES), np.uint64)
     to_count = np.empty((64, _LANES), np.uint64), np.empty(64, np.int64), reached
     return below, at_least, last, (hits, ranks, at, blocks), unsorted, to_count
 
@@ -375,7 +376,7 @@ def _relate_sample(i, own, found, far, distances, own_words, other_words, wanted
         n_hits = at[last[a]]
         if wanted.balls[a]:
             held = _hold(below[a], blocks, hits, ranks, n_hits, output.held[a])
-            _put(output.holds[a], i, held)
+            _put(output.holds[i], a, held)
         if wanted.counted[a] or wanted.filled[a]:
             n_planes, k = _count(below[a], blocks, ranks, n_hits, planes), wanted.ks[a]
             if wanted.counted[a]:
@@ -383,9 +384,9 @@ def _relate_sample(i, own, found, far, distances, own_words, other_words, wanted
             if wanted.filled[a]:
                 _add_lanes(planes, n_planes, own, own_words, k, counts, output.filled[a])
     for c in range(len(wanted.covers)):
-        a, n_needed = wanted.covers[c]
+        a, n_needed = wanted.covers[c], wanted.needed[c]
         covered = _cover(below[a], blocks, ranks, at[last[a]], n_needed, reached)
-        _put(output.cover[c], i, covered)
+        _put(output.cover[i], c, covered)
 
 
 @njit(cache=True, nogil=True)
