@@ -38,7 +38,9 @@ def four_numbers(n, d, k, rounds, with_peers=True):
         for name, s in seconds.items()
     ]
     headings = ["", "seconds", "units", "times precall", "extra MB"]
-    return f"### (a) n = m = {n}, d = {d}, k = {k}\n\n" + tabulate(rows, headings, "github")
+    return f"### (a) Four scores: n = m = {n}, d = {d}, k = {k}\n\n" + tabulate(
+        rows, headings, "github"
+    )
 
 
 def everything(n, d, rounds):
@@ -68,7 +70,9 @@ def everything(n, d, rounds):
     unit, four = seconds["unit (sgemm)"], seconds["(a) at k = 100"]
     rows = [[name, f"{s:.3f}", f"{s / unit:.2f}", f"{s / four:.2f}"] for name, s in seconds.items()]
     headings = ["", "seconds", "units", "times (a)"]
-    return f"### (b) n = m = {n}, d = {d}\n\n" + tabulate(rows, headings, "github")
+    return f"### (b) Curves, without headline: n = m = {n}, d = {d}\n\n" + tabulate(
+        rows, headings, "github"
+    )
 
 
 def with_intervals(n, d, rounds):
@@ -99,7 +103,9 @@ def with_intervals(n, d, rounds):
         for scores in (None, "all")
     ]
     headings = ["", "seconds", "with intervals", "times"]
-    return f"### (c) n = m = {n}, d = {d}\n\n" + tabulate(rows, headings, "github")
+    return f"### (c) Intervals, without headline: n = m = {n}, d = {d}\n\n" + tabulate(
+        rows, headings, "github"
+    )
 
 
 def default_run(n, d, rounds):
@@ -117,7 +123,8 @@ def default_run(n, d, rounds):
     unit = seconds["unit (sgemm)"]
     rows = [[name, f"{s:.3f}", f"{s / unit:.2f}"] for name, s in seconds.items()]
     headings = ["", "seconds", "units"]
-    return f"### (d) n = m = {n}, d = {d}\n\n" + tabulate(rows, headings, "github")
+    heading = f"### (d) The default run of the command line: n = m = {n}, d = {d}\n\n"
+    return heading + "Without headline, page and modes.\n\n" + tabulate(rows, headings, "github")
 
 
 def growth(sizes, d, k, rounds):

@@ -271,7 +271,7 @@ def main():
     found = {
         "features": lambda: large(given.work, given.rows, 2048, **FOUR),
         "neighbors": lambda: large(given.work, 400_000, 16, **curve),
-        "overhead": lambda: beside_cpu(100_000, 256, 1, 2, 1, FOUR),
+        "overhead": lambda: beside_cpu(given.rows, 256, 1, 2, 1, FOUR),
         "scaling": lambda: scaling(given.rows, 256, FOUR),
         "kills": lambda: kills(given.moments),
         "lost-scheduler": lambda: lost_scheduler(given.moments),

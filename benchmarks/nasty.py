@@ -116,9 +116,12 @@ def table(n, d, kinds, rounds, with_prdc):
         )
         print(rows[-1], flush=True)
     headings = ["", "default run (s)", "times Gaussian", "four scores (s)", "prdc takes times"]
-    return f"### Data without one scale: n = m = {n}, d = {d}\n\n" + tabulate(
-        rows, headings, "github"
+    heading = f"### Data without one scale: n = m = {n}, d = {d}\n\n"
+    said = (
+        "Processor seconds of one thread: a default run of curves and scores without headline and "
+        "intervals; the four scores, and how many times that prdc takes for them.\n\n"
     )
+    return heading + said + tabulate(rows, headings, "github")
 
 
 def tables(rounds=3, with_prdc=True, n=N):
