@@ -5,6 +5,7 @@ are in ``benchmarks/cluster.md``.
 """
 
 import argparse
+import contextlib
 import json
 import logging
 import os
@@ -208,10 +209,14 @@ def start_cluster(folder):
 
 
 def end(*processes):
+    """Kill processes, and then their children: a nanny would start new ones."""
     for process in processes:
-        for child in [*psutil.Process(process.pid).children(recursive=True), process]:
-            child.kill()
+        children = psutil.Process(process.pid).children(recursive=True)
+        process.kill()
         process.wait()
+        for child in children:
+            with contextlib.suppress(psutil.NoSuchProcess):  # it saw that its parent is gone
+                child.kill()
 
 
 def lost_scheduler(moments, n=12000, d=64):
@@ -239,7 +244,7 @@ def _lose_once(folder, paths, checkpoint, out, rng):
     wanted = int(rng.integers(1, 16))
     while len(list(checkpoint.glob("*.piece"))) < wanted and run.poll() is None:
         time.sleep(0.01)
-    scheduler.kill()
+    end(scheduler)
     _, said = run.communicate(timeout=180)
     end(*workers)
     before = {path.name: path.stat().st_mtime_ns for path in checkpoint.glob("*.piece")}

@@ -456,13 +456,14 @@ def test_demo(run, tmp_path):
     assert out.endswith(f"Report:  {report} (open it in a browser)\n")
 
 
+# Several threads say so, each line in one piece: print() would write its end apart.
 SAY_WHAT_IS_GOING_ON = """
-import sys
+import os, sys
 from precall.cli import main
 from precall.runtime.progress import Progress
 
 advance = Progress.advance
-Progress.advance = lambda self, work: (print("at work", flush=True), advance(self, work))
+Progress.advance = lambda self, work: (os.write(1, b"at work\\n"), advance(self, work))
 sys.argv = ["precall", "evaluate", "real.npy", "generated.npy", "--json", "out.json"]
 main()
 """
@@ -473,17 +474,13 @@ main()
 def test_interruption_leaves_nothing_behind(tmp_path):
     for name in ("real", "generated"):
         np.save(tmp_path / f"{name}.npy", RNG.normal(size=(120_000, 32)).astype(np.float32))
-    process = subprocess.Popen(
-        [sys.executable, "-c", SAY_WHAT_IS_GOING_ON],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    for _ in range(3):  # in the midst of comparing samples
-        assert process.stdout.readline() == "at work\n"
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    command = [sys.executable, "-c", SAY_WHAT_IS_GOING_ON]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=tmp_path, text=True, **pipes) as process:
+        said = [process.stdout.readline() for _ in range(3)]  # in the midst of comparing samples
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert said == ["at work\n"] * 3
     assert process.returncode == 130
     assert err.strip() == "precall: interrupted"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["generated.npy", "real.npy"]

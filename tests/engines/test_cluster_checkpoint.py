@@ -12,7 +12,7 @@ from precall.engines.cluster.checkpoint import Checkpoint
 from precall.engines.cluster.engine import Cluster
 from precall.engines.cpu.engine import CpuEngine
 
-pytestmark = pytest.mark.filterwarnings("default")  # Dask's own
+pytestmark = pytest.mark.filterwarnings("default", "ignore::precall.PrecallWarning")  # Dask's own
 PIECE = np.arange(6.0).reshape(2, 3), np.array([True, False]), np.array([[1], [2]])
 
 

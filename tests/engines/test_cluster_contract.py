@@ -17,7 +17,7 @@ from precall.engines.protocol import Balls, Meeting, Neighbors
 from precall.neighbors.statistics import CrossPlan, NeighborPlan
 from precall.neighbors.sweeps import Ask
 
-pytestmark = pytest.mark.filterwarnings("default")  # Dask's own
+pytestmark = pytest.mark.filterwarnings("default", "ignore::precall.PrecallWarning")  # Dask's own
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 

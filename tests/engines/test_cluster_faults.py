@@ -25,7 +25,7 @@ from precall.engines.cpu.engine import CpuEngine
 from precall.engines.protocol import Balls, Meeting, Neighbors
 from precall.version import __version__
 
-pytestmark = pytest.mark.filterwarnings("default")  # Dask's own
+pytestmark = pytest.mark.filterwarnings("default", "ignore::precall.PrecallWarning")  # Dask's own
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 QUICK = {"headline": False, "estimators": [precall.KNN(k=5)]}
 

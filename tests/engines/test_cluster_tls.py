@@ -10,7 +10,7 @@ from distributed import Client, LocalCluster, Security
 import precall
 from cluster_cases import two_sets
 
-pytestmark = pytest.mark.filterwarnings("default")  # Dask's own
+pytestmark = pytest.mark.filterwarnings("default", "ignore::precall.PrecallWarning")  # Dask's own
 
 
 @pytest.fixture
