@@ -25,7 +25,7 @@ test: $(VENV)/.dev  ## run every test, doctest and README example
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-gpu: $(VENV)-gpu/.torch  ## the GPU engine without a GPU: ordinary operations, then kernels interpreted; what else needs torch
-	$(VENV)-gpu/bin/python -m pytest -q -n 2 tests/engines/test_gpu_bounds.py tests/engines/test_gpu_contract.py tests/data/test_device_arrays.py
+	$(VENV)-gpu/bin/python -m pytest -q -n 2 tests/engines/test_gpu_bounds.py tests/engines/test_gpu_contract.py tests/engines/test_cluster_devices.py tests/data/test_device_arrays.py
 	TRITON_INTERPRET=1 $(VENV)-gpu/bin/python -m pytest -q -n 2 tests/engines/test_gpu_contract.py
 	PYTHONPATH=$(VENV)-gpu/peers $(VENV)-gpu/bin/python -m pytest -q -n 2 tests/scores/test_conventions.py tests/data/test_reader_formats.py tests/data/test_inputs.py
 
