@@ -41,6 +41,12 @@ def _floor_code(squared):
 
 
 @helper()
+def largest_code_below(squared, ruler):
+    """The largest direct code that no pair has whose true squared distance is this or more."""
+    return _floor_code(squared * (1.0 - 4.0 * ruler.relative) - 4.0 * ruler.absolute)
+
+
+@helper()
 def code_limits(threshold, error, ruler):
     """Return (inner, outer): a code up to inner proves D̂² ≤ threshold, one above outer D̂² > it.
 

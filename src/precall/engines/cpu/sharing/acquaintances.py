@@ -28,6 +28,7 @@ from precall.engines.cpu.sharing.kernels import (
     guess_limits_of_both,
     list_everybody,
 )
+from precall.engines.cpu.sharing.measuring import measure_listed, narrow_limits
 from precall.engines.cpu.tiling.tiles import ALL, NONE, room_for_hits
 from precall.engines.protocol import Neighbors
 from precall.runtime.threads import in_threads
@@ -45,7 +46,9 @@ _PRODUCTS = 2 * 10**10  # of two blocks: under a second
 _GUESSES = (1 / 16, 1 / 4, 1 / 2, 3 / 4)  # shares of all blocks met
 _MANY_UNKNOWN = 1 / 8
 _TEST = 32  # features that take as long as the test of a pair
-_LAST = 2**31 - 1  # a code beyond all
+_LAST = 2**31 - 1  # a code, or a column, beyond all
+_TIMES_IN_DOUBT = 3  # nearer than a neighbour, farther, and in balls
+_MEASURED_BYTES = 4 * 2**20  # of rows that are measured while they are in the cache
 _PER_LISTED = 1500  # products that take as long as listing a row and reading it again and again
 
 
@@ -59,6 +62,7 @@ class _Class:
     index: NDArray[np.int32]  # (n_stored,) the inverse; negative for all others
     groups: list[Rows]  # references that are asked about
     room: int = 0  # in each list of them
+    n_doubtful: float = 0.0  # how many the grid cannot tell from the last that a row needs
 
     @classmethod
     def of(cls, array: Any, placed: PlacedSet, rows: Sequence[Rows], groups: list[Rows]) -> Self:
@@ -165,7 +169,7 @@ def plan_to_share(
             of = first if rows.array is first.array else second
             if len(of.near(rows)) < max(question.ks):
                 return None
-    planned = tuple(replace(of, room=_room(of, (first, second), share)) for of in (first, second))
+    planned = tuple(_with_room(of, (first, second), share) for of in (first, second))
     of_rows = 2 * (n + m) * every[0].n_features
     of_lists = 8 * (n + m) * sum(of.room for of in planned)
     fits = of_lists <= max(_MOST_BYTES, _MOST_TIMES * of_rows)
@@ -178,7 +182,7 @@ def _n_asked(question: Neighbors) -> float:
     return n * n / 2 if is_own else n * sum(map(len, question.references))
 
 
-def _room(listed: _Class, classes: Sequence[_Class], share: float) -> int:
+def _with_room(listed: _Class, classes: Sequence[_Class], share: float) -> _Class:
     """Room for a class in the lists of both: what a few rows would list of a few others.
 
     That is a share of the class, and whoever the grid cannot tell from the last of these.
@@ -195,7 +199,9 @@ def _room(listed: _Class, classes: Sequence[_Class], share: float) -> int:
         reach = (np.sqrt(np.maximum(kth, 0.0)) + 2 * (rows.error + largest_error)) ** 2
         shares.append((codes <= reach[:, None]).mean(axis=1))
     expected = len(listed) * float(np.concatenate(shares).mean())
-    return min(_LEAST + math.ceil(_SPARE * expected), len(listed) + 1)
+    room = min(_LEAST + math.ceil(_SPARE * expected), len(listed) + 1)
+    n_doubtful = expected - len(listed) * rank / len(others.norm)
+    return replace(listed, room=room, n_doubtful=n_doubtful)
 
 
 class Introduction:
@@ -210,6 +216,8 @@ class Introduction:
         panels_together: int,
     ) -> None:
         self.classes, self.shape, self.ruler = classes, shape, ruler
+        self.direct = ruler._replace(is_direct=True, step=1.0)
+        self.measures = _is_worth_measuring(classes, questions)
         self.together = panels_together
         self.deepest = max(max(q.ks) for q in questions)
         self.rows, self.cols = (
@@ -259,8 +267,11 @@ class Introduction:
         in_threads(meet, all_pairs(n), threads)
         if unknown.sum() > _MANY_UNKNOWN * n_total:
             return None
+        ruler = self.direct if self.measures else self.ruler
+        if self.measures:
+            in_threads(self._measure, self.blocks, threads)
         in_threads(self._sort, self.blocks, threads)
-        return Acquaintances(self.classes, self.lists, self.ruler)
+        return Acquaintances(self.classes, self.lists, ruler)
 
     def _sample(self, block: int) -> None:
         """Guess first limits from a few rows of each class."""
@@ -274,18 +285,25 @@ class Introduction:
             met[b] = len(other)
         self._guess(block, met, keeps=False)
 
+    def _measure(self, block: Block) -> None:
+        """Measure all that the rows of a block list; see ``measuring``."""
+        a, (start, stop) = block[0], (block[1].start, block[1].stop)
+        rows = [of.queries(of.order) for of in self.classes]
+        bytes_of_row = rows[a].base.itemsize * rows[a].base.shape[1]
+        together = max(1, _MEASURED_BYTES // bytes_of_row)
+        at = np.empty(stop - start, np.int64)
+        for b, others in enumerate(rows):
+            lists = self.lists[a, b]
+            _sort_lists(lists, start, stop, lists.cols, lists.codes)
+            measure_listed(lists, start, stop, together, len(self.classes[b]), rows[a], others, at)
+            narrow_limits(lists, start, stop, self.ruler, self.direct)
+
     def _sort(self, block: Block) -> None:
         """Let the nearest be first in the lists of a block."""
         a, (start, stop) = block[0], (block[1].start, block[1].stop)
         for b in range(2):
-            codes, cols = (values[start:stop] for values in self.lists[a, b][:2])
-            sizes = self.lists[a, b].sizes[start:stop, None]
-            keys = np.empty(codes.shape, "<i8")  # a code in the upper word, a column in the lower
-            pairs = keys.view("<i4").reshape(*keys.shape, 2)
-            pairs[..., 0], pairs[..., 1] = cols, codes
-            pairs[..., 1][np.arange(codes.shape[1]) >= sizes] = _LAST
-            keys.sort(axis=1)
-            codes[:], cols[:] = pairs[..., 1], pairs[..., 0]
+            lists = self.lists[a, b]
+            _sort_lists(lists, start, stop, lists.codes, lists.cols)
 
     def _acquaint(self, a: int, one: range, b: int, other: range, *, is_mutual: bool) -> None:
         tiles = tiles_between(self.rows[a], self.cols[b], one, other, self.shape)
@@ -300,6 +318,27 @@ class Introduction:
         both = self.lists[a, 0], self.lists[a, 1]
         of_block = *both, one.start, one.stop, shares, self.deepest, self.ruler, keeps
         return int(guess_limits_of_both(*of_block))
+
+
+def _is_worth_measuring(classes: Sequence[_Class], questions: Sequence[Neighbors]) -> bool:
+    """Whether questions would measure more pairs, here and there, than are on all lists."""
+    n_answers = sum(len(q.queries) * len(q.references) * len(q.ks) for q in questions)
+    n_doubtful = n_answers * sum(of.n_doubtful for of in classes) / len(classes)
+    n_listed = sum(map(len, classes)) * sum(of.room for of in classes) / _SPARE
+    return _TIMES_IN_DOUBT * n_doubtful > n_listed
+
+
+def _sort_lists(
+    lists: Lists, start: int, stop: int, by: NDArray[np.int32], along: NDArray[np.int32]
+) -> None:
+    """Sort some lists by one of what they hold, and the other along."""
+    values, others = by[start:stop], along[start:stop]
+    keys = np.empty(values.shape, "<i8")  # what is sorted in the upper word, the other in the lower
+    pairs = keys.view("<i4").reshape(*keys.shape, 2)
+    pairs[..., 0], pairs[..., 1] = others, values
+    pairs[..., 1][np.arange(values.shape[1]) >= lists.sizes[start:stop, None]] = _LAST
+    keys.sort(axis=1)
+    values[:], others[:] = pairs[..., 1], pairs[..., 0]
 
 
 def _no_lists(

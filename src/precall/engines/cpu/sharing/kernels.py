@@ -19,7 +19,7 @@ from precall.engines.cpu.candidates import (
     up_to_kth,
 )
 from precall.engines.cpu.pairs import fast_squared
-from precall.engines.cpu.rulers import widened
+from precall.engines.cpu.rulers import largest_of, widened
 from precall.engines.cpu.tiling.tiles import ALL, NONE, STRIP, compare_strip, find_hits
 from precall.runtime.compiling import helper, njit
 
@@ -261,15 +261,34 @@ def select_group(lists, rows, place, label, depth, ruler, found):
 
 
 @helper()
-def _measure_within(lists, i, itself, place, limit, row, members, places, distances):
-    """Measure the listed rows of a group with a code up to a limit, less itself; how many."""
-    n, codes, cols = 0, lists.codes[i], lists.cols[i]
+def _is_alone(codes, size, t, rivals, n_rivals, u):
+    """Whether no other of two sorted lists has the code of one: ``u`` is the first with as much."""
+    code = codes[t]
+    is_tied = (t > 0 and codes[t - 1] == code) or (t + 1 < size and codes[t + 1] == code)
+    return not is_tied and (u == n_rivals or rivals[u] != code)
+
+
+@helper()
+def _measure_within(lists, rivals, i, itself, place, limit, row, members, ruler, places, distances):
+    """Measure the listed rows of a group with a code up to a limit, less itself; how many.
+
+    A direct code that nobody else has, on either list of the row, says who is nearer already: it
+    was made of the same sum.
+    """
+    n, u, codes, cols, rival_codes = 0, 0, lists.codes[i], lists.cols[i], rivals.codes[i]
     for t in range(lists.sizes[i]):
-        j = cols[t]
-        if codes[t] > limit:
+        j, code = cols[t], codes[t]
+        if code > limit:
             break
+        while u < rivals.sizes[i] and rival_codes[u] < code:
+            u += 1
         if place[j] >= 0 and j != itself:
-            places[n], distances[n] = place[j], fast_squared(row, members.base[members.near[j]])
+            is_told = ruler.is_direct and _is_alone(
+                codes, lists.sizes[i], t, rival_codes, rivals.sizes[i], u
+            )
+            places[n], distances[n] = place[j], largest_of(np.int64(code))
+            if not is_told:
+                distances[n] = fast_squared(row, members.base[members.near[j]])
             n += 1
     return n
 
@@ -320,8 +339,12 @@ def list_vicinity(lists, rows, place, members, ruler, most_unknown, places, dist
         reach = _reach_of_nearest(own, i, i, own_place, depth, ruler)
         rest, far_rest = columns[n_found:], far[n_found:]
         if reach <= own.limits[i] and reach <= other.limits[i]:
-            n = _measure_within(own, i, i, own_place, reach, row, own_rows, near, far_off)
-            m = _measure_within(other, i, none, other_place, reach, row, other_rows, rest, far_rest)
+            n = _measure_within(
+                own, other, i, i, own_place, reach, row, own_rows, ruler, near, far_off
+            )
+            m = _measure_within(
+                other, own, i, none, other_place, reach, row, other_rows, ruler, rest, far_rest
+            )
         elif n_unknown == most_unknown:
             return None
         else:

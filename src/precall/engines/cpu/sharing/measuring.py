@@ -1,0 +1,59 @@
+"""Lists on a grid that is too coarse for them: everybody on them is measured, once and in order.
+
+With many features the grid leaves dozens of rows in doubt around every neighbour and every ball,
+and each question would measure its own, here and there in memory. Instead all that are listed are
+measured while they are in the cache, and from then on lists have direct codes (``rulers``), which
+leave next to nobody in doubt.
+"""
+
+import numpy as np
+
+from precall.engines.cpu.candidates import UNKNOWN
+from precall.engines.cpu.pairs import fast_squared
+from precall.engines.cpu.rulers import largest_code_below, least_distance
+from precall.engines.cpu.tiling.bits import code_of
+from precall.engines.cpu.tiling.tiles import ALL
+from precall.runtime.compiling import njit
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def measure_listed(lists, start, stop, together, n_listed, own, others, at):
+    """Give direct codes to all that some rows list; lists must be sorted by column.
+
+    Parameters
+    ----------
+    start, stop
+        Whose lists.
+    together
+        Columns that stay in the cache, one run of all ``n_listed`` after the other.
+    own, others
+        :class:`Queries` of the class of the rows, and of the class of those listed.
+    at
+        (stop - start,) to work in.
+    """
+    codes, cols, sizes = lists.codes, lists.cols, lists.sizes
+    at[:] = 0
+    for first in range(0, n_listed, together):
+        for i in range(start, stop):
+            t, row = at[i - start], own.base[own.rows[i]]
+            while t < sizes[i] and cols[i, t] < first + together:
+                codes[i, t] = code_of(fast_squared(row, others.base[others.rows[cols[i, t]]]))
+                t += 1
+            at[i - start] = t
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def narrow_limits(lists, start, stop, grid, direct):
+    """Find direct codes up to which all pairs are listed that are on the grid's lists.
+
+    Parameters
+    ----------
+    grid, direct
+        The rulers before and after.
+    """
+    for i in range(start, stop):
+        limit = lists.limits[i]
+        if lists.sizes[i] != UNKNOWN and limit < ALL:
+            least = least_distance(limit + 1, lists.error[i], grid)
+            lists.limits[i] = largest_code_below(least * least, direct)
+        lists.error[i] = 0.0
