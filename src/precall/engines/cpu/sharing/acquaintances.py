@@ -36,7 +36,8 @@ from precall.runtime.threads import in_threads
 Block = tuple[int, range]  # class, and which of its rows
 
 _MOST_GROUPS = 32  # of a class: bits of a word
-_MOST_BYTES, _MOST_TIMES = 160 * 2**20, 3  # of all lists; or so many times the rows themselves
+_MOST_BYTES, _MOST_TIMES = 160 * 2**20, 10  # of all lists; or so many times the rows themselves
+_MOST_EVER = 2**30
 _SPARE, _LEAST = 1.7, 32  # room of a list: times what is expected, and more
 _ROWS_TRIED, _OTHERS_TRIED = 24, 1024  # of each class, to see how long lists will be
 _SAMPLE = 128  # rows of each class that the first limits are guessed from
@@ -47,7 +48,7 @@ _GUESSES = (1 / 16, 1 / 4, 1 / 2, 3 / 4)  # shares of all blocks met
 _MANY_UNKNOWN = 1 / 8
 _TEST = 32  # features that take as long as the test of a pair
 _LAST = 2**31 - 1  # a code, or a column, beyond all
-_TIMES_IN_DOUBT = 3  # nearer than a neighbour, farther, and in balls
+_TIMES_IN_DOUBT = 2  # nearer than a neighbour, farther, and in balls
 _MEASURED_BYTES = 4 * 2**20  # of rows that are measured while they are in the cache
 _PER_LISTED = 1500  # products that take as long as listing a row and reading it again and again
 
@@ -172,7 +173,7 @@ def plan_to_share(
     planned = tuple(_with_room(of, (first, second), share) for of in (first, second))
     of_rows = 2 * (n + m) * every[0].n_features
     of_lists = 8 * (n + m) * sum(of.room for of in planned)
-    fits = of_lists <= max(_MOST_BYTES, _MOST_TIMES * of_rows)
+    fits = of_lists <= max(_MOST_BYTES, min(_MOST_TIMES * of_rows, _MOST_EVER))
     return (planned[0], planned[1]) if fits and of_lists <= 8 * most_listed else None
 
 
