@@ -50,7 +50,7 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.dev  ## speed as ratios, side by side with a bare matrix product and with peers
 	$(PIP) --editable '.[bench]'
-	$(BIN)/python -m benchmarks
+	env -u OPENBLAS_CORETYPE $(BIN)/python -m benchmarks
 
 clean:
 	rm -rf $(VENV) $(VENV)-gpu $(VENV)-docs docs/_build docs/examples docs/reference/generated docs/reference/backreferences demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -9,7 +9,7 @@ import numpy as np
 from tabulate import tabulate
 
 import precall
-from benchmarks import contenders, memory, nasty
+from benchmarks import bare_products, contenders, memory, nasty
 from benchmarks.measuring import extra_memory, interleaved, samples
 from precall.engines.cpu.kernel_choice import best_kernel
 
@@ -153,9 +153,11 @@ def main():
         "machine; compare ratios, not seconds. One unit is one n × m × d product of single "
         "precision by NumPy's BLAS.\n\n"
         f"Machine: {platform.machine()}, {contenders.n_cores()} cores, kernel "
-        f"{best_kernel().name}, Python {platform.python_version()}, NumPy {np.__version__}."
+        f"{best_kernel().name}, Python {platform.python_version()}, NumPy {np.__version__}, "
+        f"BLAS {bare_products.blas()}."
     ]
     tasks = [
+        partial(bare_products.table, n),
         partial(four_numbers, n, 64, 5, rounds),
         partial(four_numbers, n, 64, 100, rounds),
         partial(four_numbers, n, 2048, 5, rounds),
@@ -166,6 +168,7 @@ def main():
         partial(with_intervals, n, 2048, rounds),
         partial(default_run, n, 64, rounds),
         partial(default_run, n, 2048, rounds),
+        partial(default_run, 2 * n, 768, rounds),
         partial(four_numbers, large, 64, 5, rounds, with_peers=False),
         partial(memory.table, large),
         partial(growth, [n // 2, n, 2 * n, 4 * n], 64, 5, rounds),

@@ -1,4 +1,4 @@
-"""Workers of a cluster compute with a GPU's engine or with the CPU's: the same bits, mixed or not."""
+"""Workers of a cluster compute with the engine of a GPU or of the CPU: the same bits, mixed or not."""
 
 import sys
 
@@ -26,8 +26,8 @@ def use_device():
     """Take a worker for one with a GPU; where there is none, its operations run on the CPU."""
     from precall.engines.cluster.on_workers import workbench
 
-    workbench.best_engine = lambda: (
-        GpuEngine("cuda" if torch.cuda.is_available() else "cpu", tiles=PlainTiles())
+    workbench.best_engine = lambda: GpuEngine(
+        "cuda" if torch.cuda.is_available() else "cpu", tiles=PlainTiles()
     )
 
 

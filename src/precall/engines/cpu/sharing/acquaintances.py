@@ -31,6 +31,7 @@ from precall.engines.cpu.sharing.kernels import (
 from precall.engines.cpu.sharing.measuring import measure_listed, narrow_limits
 from precall.engines.cpu.tiling.tiles import ALL, NONE, room_for_hits
 from precall.engines.protocol import Neighbors
+from precall.runtime.mapped_files import release_pages
 from precall.runtime.threads import in_threads
 
 Block = tuple[int, range]  # class, and which of its rows
@@ -271,6 +272,8 @@ class Introduction:
         ruler = self.direct if self.measures else self.ruler
         if self.measures:
             in_threads(self._measure, self.blocks, threads)
+            for of in self.classes:
+                release_pages(of.array)
         in_threads(self._sort, self.blocks, threads)
         return Acquaintances(self.classes, self.lists, ruler)
 

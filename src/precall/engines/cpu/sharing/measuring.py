@@ -6,8 +6,6 @@ measured while they are in the cache, and from then on lists have direct codes (
 leave next to nobody in doubt.
 """
 
-import numpy as np
-
 from precall.engines.cpu.candidates import UNKNOWN
 from precall.engines.cpu.pairs import fast_squared
 from precall.engines.cpu.rulers import largest_code_below, least_distance
