@@ -479,7 +479,10 @@ def test_interruption_leaves_nothing_behind(tmp_path):
     with subprocess.Popen(command, cwd=tmp_path, text=True, **pipes) as process:
         said = [process.stdout.readline() for _ in range(3)]  # in the midst of comparing samples
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
+        try:
+            _, err = process.communicate(timeout=20)
+        finally:
+            process.kill()  # no-op unless it goes on
     assert said == ["at work\n"] * 3
     assert process.returncode == 130
     assert err.strip() == "precall: interrupted"

@@ -1,4 +1,4 @@
-"""Workers of a cluster compute with the engine of a GPU or of the CPU: the same bits, mixed or not."""
+"""Workers of a cluster compute with the engine of a GPU or of the CPU: the same bits, mixed too."""
 
 import sys
 

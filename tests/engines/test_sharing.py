@@ -38,11 +38,12 @@ def held(monkeypatch):
     return found
 
 
-@pytest.fixture(params=["on the grid", "measured"])
-def lists(request, monkeypatch):
-    """Lists keep their codes of the grid, or all that are on them are measured."""
+@pytest.fixture(params=["of the grid", "measured"])
+def codes(request, monkeypatch):
+    """Lists keep their codes of the grid, or all that are on them are measured, in a few runs."""
     is_measured = request.param == "measured"
     monkeypatch.setattr(acquaintances, "_is_worth_measuring", lambda *arguments: is_measured)
+    monkeypatch.setattr(acquaintances, "_MEASURED_BYTES", 5000)
     return request.param
 
 
@@ -72,7 +73,7 @@ def assert_all_same(found, expected):
 
 
 @pytest.mark.parametrize("kind", sorted(NASTY))
-def test_shared_answers_are_those_of_the_reference(held, lists, kind):
+def test_shared_answers_are_those_of_the_reference(held, codes, kind):
     asks = asked(*drawn(kind))
     expected = measured(ReferenceEngine(), asks)
     for threads in (1, 3):
@@ -80,12 +81,12 @@ def test_shared_answers_are_those_of_the_reference(held, lists, kind):
     if kind in ONE_SCALE:
         assert len(held) == 2
         assert all(known is not None for known in held)
-        assert all(known.ruler.is_direct == (lists == "measured") for known in held)
+        assert all(known.ruler.is_direct == (codes == "measured") for known in held)
 
 
 @pytest.mark.parametrize("kernel", SUPPORTED)
 @pytest.mark.parametrize("shift", [0.0, 1.0, 30.0])
-def test_classes_that_differ(held, lists, kernel, shift):
+def test_classes_that_differ(held, codes, kernel, shift):
     """Where the other class is far away, its k-th neighbour is beyond most of one's own class."""
     real, generated = drawn("normal")
     asks = asked(real, 0.7 * generated + shift)
@@ -93,14 +94,14 @@ def test_classes_that_differ(held, lists, kernel, shift):
     assert held
 
 
-def test_more_rows_are_met_in_more_blocks(held, lists):
+def test_more_rows_are_met_in_more_blocks(held, codes):
     asks = asked(*drawn("normal", n=1900, m=1500, d=4), ks=(2, 40))
     assert_all_same(measured(CpuEngine(), asks), measured(ReferenceEngine(), asks))
     (known,) = held
     assert all((lists.sizes > 0).all() for lists in known.lists.values())
 
 
-def test_a_bound_of_zero_is_noticed(held, lists, monkeypatch):
+def test_a_bound_of_zero_is_noticed(held, codes, monkeypatch):
     """Pairs that the grid cannot tell apart are measured; without that, answers differ."""
     monkeypatch.setattr(grid, "MAX_NORM", 4000)  # a coarse grid
     asks = asked(*drawn("offset 1e6", d=40))
@@ -117,6 +118,43 @@ def test_a_bound_of_zero_is_noticed(held, lists, monkeypatch):
     monkeypatch.setattr(Introduction, "__init__", without_error)
     with pytest.raises(AssertionError):
         assert_all_same(measured(CpuEngine(), asks), expected)
+
+
+def shared_lists(real, generated, ks):
+    """Lists of a pass that both classes share."""
+    sides = Rows(real), Rows(generated)
+    with CpuEngine().open(2, lambda n_pairs: None) as session, session.sharing():
+        session.place(*sides)
+        session.kth([Neighbors(rows, sides, ks) for rows in sides])
+        return session._known
+
+
+@pytest.mark.parametrize("codes", ["measured"], indirect=True)
+def test_everybody_up_to_a_limit_is_listed(codes, monkeypatch):
+    """By direct codes, too, although limits were found on a coarse grid."""
+    monkeypatch.setattr(grid, "MAX_NORM", 400_000)
+    sets = drawn("normal", n=600, m=550, d=40)
+    known, n_limited = shared_lists(*sets, [10]), 0
+    for (a, b), lists in known.lists.items():
+        own, other = (sets[c][known.classes[c].order] for c in (a, b))
+        squared = ((own[:, None] - other[None]) ** 2).sum(axis=2)
+        upper = (squared.view(np.int64) + 2**32 - 1) >> 32
+        for i, limit in enumerate(lists.limits):
+            listed = lists.cols[i, : lists.sizes[i]]
+            np.testing.assert_allclose(lists.codes[i, : len(listed)], upper[i, listed], atol=1)
+            assert np.isin(np.flatnonzero(upper[i] < limit), listed).all()
+            n_limited += len(listed) < len(other)
+    assert n_limited > 2000
+
+
+def test_whether_lists_are_measured():
+    """With many features, where the grid leaves many in doubt; never where it is exact."""
+    rng = np.random.default_rng(0)
+    few, many = ([rng.normal(size=(700, d)).astype(np.float32) for _ in range(2)] for d in (8, 900))
+    whole = [np.sign(rows) for rows in many]
+    ks = range(10, 71)
+    is_direct = [shared_lists(*sets, ks).ruler.is_direct for sets in (few, many, whole)]
+    assert is_direct == [False, True, False]
 
 
 def test_lists_that_take_too_much_room_are_not_begun(held, monkeypatch):
@@ -147,7 +185,7 @@ def test_as_many_pairs_are_reported_as_were_asked_about():
 
 @pytest.mark.parametrize("n_unknown", [0, 3])
 @pytest.mark.parametrize("kind", ["normal", "copies"])
-def test_who_is_listed_around_rows(lists, n_unknown, kind):
+def test_who_is_listed_around_rows(codes, n_unknown, kind):
     """Sums of measured lists are told to 2⁻²⁰, but never in another order."""
     real, generated = drawn(kind, d=3)
     sides = Rows(real), Rows(generated)
@@ -162,7 +200,7 @@ def test_who_is_listed_around_rows(lists, n_unknown, kind):
     own, other = (((real[40:90, None] - rows[None]) ** 2).sum(axis=2) for rows in (real, generated))
     own[np.arange(50), np.arange(40, 90)] = np.inf
     expected = np.sort(own, axis=1)[:, :12]
-    tolerance = 2**-19 if lists == "measured" else 1e-12
+    tolerance = 2**-19 if codes == "measured" else 1e-12
     np.testing.assert_allclose(found.distances, expected, tolerance)
     np.testing.assert_allclose(np.take_along_axis(own, found.places, axis=1), expected, 1e-12)
     row = np.repeat(np.arange(50), np.diff(found.starts))
@@ -170,6 +208,32 @@ def test_who_is_listed_around_rows(lists, n_unknown, kind):
     is_listed = np.zeros_like(other, bool)
     is_listed[row, found.columns] = True
     np.testing.assert_array_equal(is_listed, other <= expected[:, -1:])
+
+
+@pytest.mark.parametrize("codes", ["measured"], indirect=True)
+def test_rows_that_share_a_code_are_told_apart(codes):
+    """Thousands of pairs have the same code, and differ behind it."""
+    rng = np.random.default_rng(0)
+    sides = [rng.integers(0, 2, (n, 3)) + 1e-8 * rng.normal(size=(n, 3)) for n in (310, 260)]
+    real, generated = map(Rows, sides)
+    with CpuEngine().open(2, lambda n_pairs: None) as session, session.sharing():
+        session.place(real, generated)
+        session.kth([Neighbors(rows, (real, generated), [100]) for rows in (real, generated)])
+        found = session.listed(real, slice(0, 310), generated, 60)
+    own, other = (((sides[0][:, None] - rows[None]) ** 2).sum(axis=2) for rows in sides)
+    np.fill_diagonal(own, np.inf)
+    expected = np.sort(own, axis=1)[:, :60]
+    told = np.take_along_axis(own, found.places, axis=1)
+    np.testing.assert_allclose(told, expected, 1e-12)
+    row = np.repeat(np.arange(310), np.diff(found.starts))
+    is_listed = np.zeros_like(other, bool)
+    is_listed[row, found.columns] = True
+    np.testing.assert_array_equal(is_listed, other <= expected[:, -1:])
+    counts = [
+        (distances[row] < far[:, None]).sum(axis=1)
+        for distances, far in ((found.distances, found.far), (expected, other[row, found.columns]))
+    ]
+    np.testing.assert_array_equal(*counts)
 
 
 def test_without_sharing_every_question_stands_alone(held, monkeypatch):

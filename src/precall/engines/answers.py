@@ -150,7 +150,11 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vicinity:
-    """Who is around some rows, by products: distances are squared, less the row's own norm."""
+    """Who is around some rows.
+
+    What stands for distances tells of each row who is nearer, and no more: squares less the row's
+    own norm where these are of products, about squares elsewhere.
+    """
 
     places: Counts  # (n, depth) the nearest others of the own class, nearest first
     distances: NDArray[Any]  # (n, depth)

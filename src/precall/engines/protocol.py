@@ -250,7 +250,7 @@ class Session(OnHost, ABC):
     def listed(self, own: Rows, part: slice, other: Rows, depth: int) -> Vicinity | None:
         """Tell the same as far as earlier questions, if they are shared, have told it.
 
-        Distances are squared. None where products are needed.
+        None where products are needed.
         """
         return None
 

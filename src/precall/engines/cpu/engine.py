@@ -7,8 +7,9 @@ these would not be few, because the data has no one scale, tiles of float64 diff
 place of the grid. Work is cut into chunks of queries, which threads take in any order.
 
 Extra memory: four bytes a value of all sets (their integers, and references packed), what the
-answers hold, and for each thread one chunk of queries with its candidates; nothing that grows with
-n · m. Memory-mapped float32 or float64 input in C order is never copied whole.
+answers hold, for each thread one chunk of queries with its candidates, and where questions share a
+pass its lists (``sharing``), within a budget; nothing that grows with n · m. Memory-mapped float32
+or float64 input in C order is never copied whole.
 """
 
 import math

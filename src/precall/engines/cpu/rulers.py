@@ -42,7 +42,7 @@ def _floor_code(squared):
 
 @helper()
 def largest_code_below(squared, ruler):
-    """The largest direct code that no pair has whose true squared distance is this or more."""
+    """A direct code: pairs up to it are nearer than this true squared distance."""
     return _floor_code(squared * (1.0 - 4.0 * ruler.relative) - 4.0 * ruler.absolute)
 
 

@@ -37,8 +37,11 @@ from precall.runtime.threads import in_threads
 Block = tuple[int, range]  # class, and which of its rows
 
 _MOST_GROUPS = 32  # of a class: bits of a word
-_MOST_BYTES, _MOST_TIMES = 160 * 2**20, 10  # of all lists; or so many times the rows themselves
-_MOST_EVER = 2**30
+_MOST_BYTES, _MOST_TIMES = (
+    160 * 2**20,
+    10,
+)  # of all lists; or so many times the integers of the rows
+_MOST_EVER = 2**30  # but never more
 _SPARE, _LEAST = 1.7, 32  # room of a list: times what is expected, and more
 _ROWS_TRIED, _OTHERS_TRIED = 24, 1024  # of each class, to see how long lists will be
 _SAMPLE = 128  # rows of each class that the first limits are guessed from
@@ -49,7 +52,7 @@ _GUESSES = (1 / 16, 1 / 4, 1 / 2, 3 / 4)  # shares of all blocks met
 _MANY_UNKNOWN = 1 / 8
 _TEST = 32  # features that take as long as the test of a pair
 _LAST = 2**31 - 1  # a code, or a column, beyond all
-_TIMES_IN_DOUBT = 2  # nearer than a neighbour, farther, and in balls
+_CACHED, _MOST_SCATTERED = 64 * 2**20, 4  # bytes; times that a pair takes, if rows are far apart
 _MEASURED_BYTES = 4 * 2**20  # of rows that are measured while they are in the cache
 _PER_LISTED = 1500  # products that take as long as listing a row and reading it again and again
 
@@ -80,6 +83,12 @@ class _Class:
 
     def __len__(self) -> int:
         return len(self.order)
+
+    @property
+    def bytes_of_row(self) -> int:
+        """Bytes of a row."""
+        base = self.placed.base
+        return base.shape[1] * base.itemsize
 
     @property
     def words(self) -> NDArray[np.uint32]:
@@ -187,22 +196,25 @@ def _n_asked(question: Neighbors) -> float:
 def _with_room(listed: _Class, classes: Sequence[_Class], share: float) -> _Class:
     """Room for a class in the lists of both: what a few rows would list of a few others.
 
-    That is a share of the class, and whoever the grid cannot tell from the last of these.
+    That is a share of the class, and whoever the grid cannot tell from the last of these: the
+    doubtful, unless the grid is exact.
     """
     others = listed.placed.placed.select(listed.order[:_OTHERS_TRIED])
     columns = others.q.astype(np.float64).T
     largest_error = float(listed.placed.placed.error[listed.order].max())
     rank = max(1, math.ceil(share * len(others.norm)))
-    shares = []
+    shares, doubtful = [], []
     for of in classes:
         rows = of.placed.placed.select(of.order[:_ROWS_TRIED])
         codes = rows.norm[:, None] + others.norm - 2 * (rows.q.astype(np.float64) @ columns)
         kth = np.partition(codes, rank - 1, axis=1)[:, rank - 1]
-        reach = (np.sqrt(np.maximum(kth, 0.0)) + 2 * (rows.error + largest_error)) ** 2
+        error = rows.error + largest_error
+        reach = (np.sqrt(np.maximum(kth, 0.0)) + 2 * error) ** 2
         shares.append((codes <= reach[:, None]).mean(axis=1))
+        doubtful.append(np.where(error > 0, shares[-1] - rank / len(others.norm), 0.0))
     expected = len(listed) * float(np.concatenate(shares).mean())
     room = min(_LEAST + math.ceil(_SPARE * expected), len(listed) + 1)
-    n_doubtful = expected - len(listed) * rank / len(others.norm)
+    n_doubtful = len(listed) * float(np.concatenate(doubtful).mean())
     return replace(listed, room=room, n_doubtful=n_doubtful)
 
 
@@ -292,14 +304,11 @@ class Introduction:
     def _measure(self, block: Block) -> None:
         """Measure all that the rows of a block list; see ``measuring``."""
         a, (start, stop) = block[0], (block[1].start, block[1].stop)
-        rows = [of.queries(of.order) for of in self.classes]
-        bytes_of_row = rows[a].base.itemsize * rows[a].base.shape[1]
-        together = max(1, _MEASURED_BYTES // bytes_of_row)
-        at = np.empty(stop - start, np.int64)
-        for b, others in enumerate(rows):
-            lists = self.lists[a, b]
+        rows, at = [of.queries(of.order) for of in self.classes], np.empty(stop - start, np.int64)
+        for b, others in enumerate(self.classes):
+            lists, run = self.lists[a, b], max(1, _MEASURED_BYTES // others.bytes_of_row)
             _sort_lists(lists, start, stop, lists.cols, lists.codes)
-            measure_listed(lists, start, stop, together, len(self.classes[b]), rows[a], others, at)
+            measure_listed(lists, start, stop, run, len(others), rows[a], rows[b], at)
             narrow_limits(lists, start, stop, self.ruler, self.direct)
 
     def _sort(self, block: Block) -> None:
@@ -325,11 +334,12 @@ class Introduction:
 
 
 def _is_worth_measuring(classes: Sequence[_Class], questions: Sequence[Neighbors]) -> bool:
-    """Whether questions would measure more pairs, here and there, than are on all lists."""
+    """Whether questions would take longer for pairs here and there than all on the lists take."""
     n_answers = sum(len(q.queries) * len(q.references) * len(q.ks) for q in questions)
     n_doubtful = n_answers * sum(of.n_doubtful for of in classes) / len(classes)
     n_listed = sum(map(len, classes)) * sum(of.room for of in classes) / _SPARE
-    return _TIMES_IN_DOUBT * n_doubtful > n_listed
+    n_bytes = sum(len(of) * of.bytes_of_row for of in classes)
+    return n_doubtful * min(1 + n_bytes / _CACHED, _MOST_SCATTERED) > n_listed
 
 
 def _sort_lists(

@@ -30,12 +30,12 @@ _FULL = 0.75  # of a list: no more is wished for, and no more may be needed
 class Lists(NamedTuple):
     """Who of one class is near each row of a class, of the same or of the other."""
 
-    codes: Any  # (n, capacity) int32
+    codes: Any  # (n, capacity) int32: of the grid, or direct once they were measured
     cols: Any  # (n, capacity) int32: index among the near rows of the listed class
     sizes: Any  # (n,) how many; UNKNOWN where they were too many to keep
     limits: Any  # (n,) every pair with a code up to here is listed
-    tile: Any  # (n_padded,) int32: the same as tiles want it; NONE where nothing is looked for
-    error: Any  # (n,) largest ρ + ρ′ of any pair of the row, in steps
+    tile: Any  # (n_padded,) int32: the same as tiles want it, while blocks meet; NONE for nobody
+    error: Any  # (n,) largest ρ + ρ′ of any pair of the row, in steps; 0 of direct codes
     needs: Any  # (n, n_groups) int32: how many of the nearest of each group are asked for
     groups: Any  # (n_listed,) uint32: bits of the groups that each listed row is in
 
@@ -272,8 +272,9 @@ def _is_alone(codes, size, t, rivals, n_rivals, u):
 def _measure_within(lists, rivals, i, itself, place, limit, row, members, ruler, places, distances):
     """Measure the listed rows of a group with a code up to a limit, less itself; how many.
 
-    A direct code that nobody else has, on either list of the row, says who is nearer already: it
-    was made of the same sum.
+    A direct code that nobody else has, on either list of the row, says who is nearer already: the
+    largest distance with this code stands for it. Sums may be added in another order here, so what
+    is measured stays between codes.
     """
     n, u, codes, cols, rival_codes = 0, 0, lists.codes[i], lists.cols[i], rivals.codes[i]
     for t in range(lists.sizes[i]):
@@ -286,9 +287,12 @@ def _measure_within(lists, rivals, i, itself, place, limit, row, members, ruler,
             is_told = ruler.is_direct and _is_alone(
                 codes, lists.sizes[i], t, rival_codes, rivals.sizes[i], u
             )
-            places[n], distances[n] = place[j], largest_of(np.int64(code))
+            largest = largest_of(np.int64(code)) if ruler.is_direct else np.inf
+            places[n], distances[n] = place[j], largest
             if not is_told:
-                distances[n] = fast_squared(row, members.base[members.near[j]])
+                least = largest_of(np.int64(code - 1)) if ruler.is_direct and code > 0 else 0.0
+                fast = fast_squared(row, members.base[members.near[j]])
+                distances[n] = min(max(fast, least), largest)
             n += 1
     return n
 

@@ -1,4 +1,4 @@
-"""Lists on a grid that is too coarse for them: everybody on them is measured, once and in order.
+"""Lists on a grid that is too coarse for them: everybody on them is measured once, run by run.
 
 With many features the grid leaves dozens of rows in doubt around every neighbour and every ball,
 and each question would measure its own, here and there in memory. Instead all that are listed are
@@ -15,15 +15,15 @@ from precall.runtime.compiling import njit
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def measure_listed(lists, start, stop, together, n_listed, own, others, at):
+def measure_listed(lists, start, stop, run, n_listed, own, others, at):
     """Give direct codes to all that some rows list; lists must be sorted by column.
 
     Parameters
     ----------
     start, stop
         Whose lists.
-    together
-        Columns that stay in the cache, one run of all ``n_listed`` after the other.
+    run
+        Columns that stay in the cache, of all ``n_listed``, one run after the other.
     own, others
         :class:`Queries` of the class of the rows, and of the class of those listed.
     at
@@ -31,10 +31,10 @@ def measure_listed(lists, start, stop, together, n_listed, own, others, at):
     """
     codes, cols, sizes = lists.codes, lists.cols, lists.sizes
     at[:] = 0
-    for first in range(0, n_listed, together):
+    for first in range(0, n_listed, run):
         for i in range(start, stop):
             t, row = at[i - start], own.base[own.rows[i]]
-            while t < sizes[i] and cols[i, t] < first + together:
+            while t < sizes[i] and cols[i, t] < first + run:
                 codes[i, t] = code_of(fast_squared(row, others.base[others.rows[cols[i, t]]]))
                 t += 1
             at[i - start] = t
@@ -42,7 +42,7 @@ def measure_listed(lists, start, stop, together, n_listed, own, others, at):
 
 @njit(cache=True, nogil=True, allocates=False)
 def narrow_limits(lists, start, stop, grid, direct):
-    """Find direct codes up to which all pairs are listed that are on the grid's lists.
+    """Find direct codes up to which every pair is listed, by the limits on the grid.
 
     Parameters
     ----------
