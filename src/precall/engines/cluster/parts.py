@@ -86,7 +86,7 @@ class SentSource:
         return range(int(first), int(last) + 1)
 
     def read(self, places: Places, things: Things) -> NDArray[Any]:
-        """Gather rows at ascending places."""
+        """Gather rows at ascending places, all of them different."""
         if any(f"{self.name}/{i}" not in things for i in self._blocks(places)):
             raise LacksRowsError(self.name)
         if len(self.starts) == 2 and len(places) == self.starts[1]:
@@ -95,8 +95,14 @@ class SentSource:
         for i, start in enumerate(self.starts[:-1]):
             part = slice(*np.searchsorted(places, [start, self.starts[i + 1]]))
             if part.start < part.stop:
-                found[part] = things[f"{self.name}/{i}"][places[part] - start]
+                found[part] = _rows_of(things[f"{self.name}/{i}"], places[part] - start)
         return found
+
+
+def _rows_of(block: NDArray[Any], places: Places) -> NDArray[Any]:
+    """Rows at ascending places; a view where these follow one another, which is copied faster."""
+    first, last = int(places[0]), int(places[-1])
+    return block[first : last + 1] if last - first + 1 == len(places) else block[places]
 
 
 Source = FileSource | SentSource

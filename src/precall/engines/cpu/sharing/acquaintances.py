@@ -88,7 +88,7 @@ class _Class:
     def bytes_of_row(self) -> int:
         """Bytes of a row."""
         base = self.placed.base
-        return base.shape[1] * base.itemsize
+        return int(base.shape[1] * base.itemsize)
 
     @property
     def words(self) -> NDArray[np.uint32]:
