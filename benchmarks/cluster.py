@@ -144,28 +144,27 @@ def scaling(n, d, options):
 
 
 def kills(moments, n=12000, d=64):
-    """Kill a worker at random moments; count the results that differ."""
+    """Kill a worker at random moments, of a new cluster each time; count results that differ."""
     real, generated = sets(n, d)
     options = {"headline": False}
     expected = precall.evaluate(real, generated, engine="cpu", **options)
-    client, cluster = local(2, 1)
     rng, outcomes = np.random.default_rng(0), []
-    with client, cluster, tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
         for name, rows in (("real", real), ("generated", generated)):
             np.save(f"{folder}/{name}.npy", rows)
         paths = f"{folder}/real.npy", f"{folder}/generated.npy"
-        whole, _ = timed(lambda: precall.evaluate(*paths, engine=client, **options))
         for i in range(moments):
-            client.wait_for_workers(2)
-            pid = next(iter(client.run(os.getpid, on_error="ignore").values()))
-            delay = float(rng.uniform(0.05, 0.9)) * whole
-            timer = threading.Timer(delay, os.kill, (pid, signal.SIGKILL))
-            timer.start()
-            given = paths if i % 2 else (real, generated)
-            result = precall.evaluate(*given, engine=client, **options)
-            timer.join()
-            time.sleep(1)
-            outcomes.append((round(delay, 2), same(result, expected)))
+            client, cluster = local(2, 1)
+            with client, cluster:
+                whole, _ = timed(lambda c=client: precall.evaluate(*paths, engine=c, **options))
+                pid = next(iter(client.run(os.getpid).values()))
+                delay = float(rng.uniform(0.05, 0.9)) * whole
+                timer = threading.Timer(delay, os.kill, (pid, signal.SIGKILL))
+                timer.start()
+                given = paths if i % 2 else (real, generated)
+                result = precall.evaluate(*given, engine=client, **options)
+                timer.join()
+            outcomes.append((round(delay, 2), round(whole, 2), same(result, expected)))
     return outcomes
 
 
