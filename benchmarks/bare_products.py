@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info
 from benchmarks.measuring import interleaved, samples
 
 _CORE = "OPENBLAS_CORETYPE"  # set from outside it would slow down everything that is compared
-AVX2 = "Haswell"  # the name of kernels without AVX-512
+_AVX2 = "Haswell"  # the name of kernels without AVX-512
 
 
 def seconds(n, d, rounds=5):
@@ -47,7 +47,7 @@ def table(n, features=(64, 2048)):
     """By the kernels that OpenBLAS chooses for this machine, and by those without AVX-512."""
     rows = [
         [name, *(_elsewhere(n, d, core) for d in features)]
-        for name, core in (("chosen for this machine", ""), (f"AVX2 ({_CORE}={AVX2})", AVX2))
+        for name, core in (("chosen for this machine", ""), (f"AVX2 ({_CORE}={_AVX2})", _AVX2))
     ]
     headings = ["kernels of OpenBLAS", *(f"d = {d}: seconds" for d in features)]
     return f"### One unit: n = m = {n}\n\n" + tabulate(rows, headings, "github")

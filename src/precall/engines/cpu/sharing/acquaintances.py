@@ -37,10 +37,8 @@ from precall.runtime.threads import in_threads
 Block = tuple[int, range]  # class, and which of its rows
 
 _MOST_GROUPS = 32  # of a class: bits of a word
-_MOST_BYTES, _MOST_TIMES = (
-    160 * 2**20,
-    10,
-)  # of all lists; or so many times the integers of the rows
+_MOST_BYTES = 160 * 2**20  # of all lists
+_MOST_TIMES = 10  # or so many times the integers of the rows
 _MOST_EVER = 2**30  # but never more
 _SPARE, _LEAST = 1.7, 32  # room of a list: times what is expected, and more
 _ROWS_TRIED, _OTHERS_TRIED = 24, 1024  # of each class, to see how long lists will be
