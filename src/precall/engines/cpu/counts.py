@@ -32,6 +32,14 @@ class Waiting(NamedTuple):
     open: Any  # (capacity,) scratch
 
 
+class BallLimits(NamedTuple):
+    """Codes of one side's balls, up to which a pair is surely within, and up to which it may be."""
+
+    inner: Any  # (n, n_balls)
+    outer: Any
+    tile: Any  # (n_padded,) the loosest of each row
+
+
 class Limits(NamedTuple):
     """Codes up to which a pair is surely within a ball, and up to which it may be."""
 
@@ -56,8 +64,20 @@ def _limits_of(thresholds, errors, other_error, ruler, n_padded):
     return inner, outer, loosest
 
 
+@njit(cache=True, nogil=True)
+def ball_limits(thresholds, errors, other_error, ruler, n_padded):
+    """Turn thresholds (n_balls, n) around rows into limits of codes.
+
+    Parameters
+    ----------
+    errors, other_error
+        (n,) of these rows, and the largest of those that they meet, in steps.
+    """
+    return BallLimits(*_limits_of(thresholds, errors, other_error, ruler, n_padded))
+
+
 @helper(allocates=True)
-def limits_of_balls(tiles, thresholds, bound):
+def _limits_of_balls(tiles, thresholds, bound):
     """Turn thresholds into limits of codes."""
     row_inner, row_outer, row_tile = _limits_of(
         thresholds.of_query, bound.row_error, bound.largest_col_error, bound.ruler,
@@ -228,7 +248,7 @@ def count_near(tiles, bound, queries, references, thresholds, waiting, hits, cou
     """
     kernel, a, b, row_norm, col_norm, n_rows, n_cols = tiles
     found, room, masks, places = hits
-    limits, ruler = limits_of_balls(tiles, thresholds, bound), bound.ruler
+    limits, ruler = _limits_of_balls(tiles, thresholds, bound), bound.ruler
     row_tile, col_tile = limits.row_tile, limits.col_tile
     codes, cols, sizes = waiting.codes, waiting.cols, waiting.sizes
     counts[:], sizes[:] = 0, 0

@@ -24,7 +24,7 @@ from precall.engines.cpu.candidates import (
     collect_nearest,
     mark_unproven,
 )
-from precall.engines.cpu.counts import HITS_AT_A_TIME, Waiting, count_near
+from precall.engines.cpu.counts import HITS_AT_A_TIME, Waiting, ball_limits, count_near
 from precall.engines.cpu.kernel_choice import best_kernel
 from precall.engines.cpu.log_sums import sum_logs
 from precall.engines.cpu.meeting.between_kernels import nearest_within
@@ -273,10 +273,17 @@ class CpuSession(BetweenSession):
         self, questions: Sequence[Meeting], before: Sequence[Relation] | None = None
     ) -> list[Relation]:
         """Compare every query with every reference, in one pass; what was known spares work."""
+        if not questions:
+            return []
+        self._settle()
         before = [_nobody(meeting) for meeting in questions] if before is None else before
         known = [
             KnownReferences(
-                relation.of_references, q.balls.around_references, wants_best=q.wants_best
+                relation.of_references,
+                q.balls.around_references,
+                self._set(q.balls.queries).largest_error(q.balls.queries.stored),
+                self._ruler,
+                wants_best=q.wants_best,
             )
             for q, relation in zip(questions, before, strict=True)
         ]
@@ -314,11 +321,23 @@ class CpuSession(BetweenSession):
         begun = known.begin(references)
         of_query = Side.of(of_chunk, wants_best=meeting.wants_best)
         weights = np.empty((0, n)) if meeting.weights is None else meeting.weights[:, part].copy()
+        tiles, bound, rows, members = self._pair(queries, references)
+        bound = bound._replace(largest_row_error=known.largest_error(references))
+        around, of_references = known.balls(references, balls.around_queries[:, part])
+        others = bound.largest_col_error, bound.ruler
+        of_rows = ball_limits(around.of_query, bound.row_error, *others, len(queries.norm))
         is_done = relate(
-            *self._pair(queries, references),
-            known.thresholds(references, balls.around_queries[:, part]),
+            tiles,
+            bound,
+            rows,
+            members,
+            around,
+            of_rows,
+            of_references,
             Ratios(weights, weights.max(axis=1, initial=-1.0), meeting.offset),
             room_for_hits(self.kernel.shape(is_direct=queries.is_direct)),
+            np.empty_like(queries.norm),
+            begun.tile,
             of_query,
             begun.near,
             begun.far,

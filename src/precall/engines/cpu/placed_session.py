@@ -34,7 +34,8 @@ _CHUNK_PRODUCTS = 2 * 10**10  # under a second: the grain of progress and of Ctr
 CHUNKS_PER_THREAD = 4
 _LARGE_OPERAND = 2**24  # numbers
 _MOST_PACKED = 128 * 2**20  # bytes of packed references that are kept for the next question
-_WEIGHED_CHUNK = 384  # queries: what the heaviest of them could tell limits what is looked at
+# What the heaviest query of a chunk could tell limits what is looked at: it is no small part of all
+_WEIGHED_CHUNK, _WEIGHED_CHUNKS = 384, 16  # queries at least; chunks
 
 
 class PlacedSession(Session, ABC):
@@ -157,7 +158,7 @@ class PlacedSession(Session, ABC):
         self._settle()
         size = self.chunk or self._chunk_size(queries)
         if orders is not None:
-            size = min(size, _WEIGHED_CHUNK)
+            size = min(size, max(_WEIGHED_CHUNK, min(map(len, queries)) // _WEIGHED_CHUNKS))
         if bytes_a_query > 0:
             size = min(size, max(_FEWEST, _CHUNK_ROOM // bytes_a_query))
         stored = [rows.stored for rows in queries]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from precall.engines.answers import Met
-from precall.engines.cpu.counts import limits_of_balls, settle
+from precall.engines.cpu.counts import settle
 from precall.engines.cpu.pairs import (
     are_too_many,
     canonical_squared,
@@ -51,12 +51,12 @@ class Side(NamedTuple):
         best = seen.nearest.copy(), seen.squared.copy(), seen.is_held.copy(), seen.ratio.copy()
         return cls(*counts, *best, *limits)
 
-    def begin_again(self, seen: Met, *, wants_best: bool) -> None:
-        """Begin as :meth:`of` does, in the same arrays."""
+    def begin_again(self, seen: Met, nearest_limits: Any) -> None:
+        """Begin to count again in the same arrays, with what was seen and how near it was."""
         self.in_own[:], self.in_others[:] = 0, 0
         self.nearest[:], self.squared[:] = seen.nearest, seen.squared
         self.is_held[:], self.ratio[:] = seen.is_held, seen.ratio
-        self.nearest_limits[:] = self.limits[:] = ALL if wants_best else -1
+        self.nearest_limits[:] = self.limits[:] = nearest_limits
 
     def met(self) -> Met:
         """Return what was found."""
@@ -66,24 +66,39 @@ class Side(NamedTuple):
 @helper()
 def narrow(best, i, largest, error, ruler):
     """Find the largest code of a pair that may be as near as the best, or have as large a ratio."""
-    limit = code_limits(best.squared[i], error, ruler)[1]
-    best.nearest_limits[i] = limit
+    best.nearest_limits[i] = code_limits(best.squared[i], error, ruler)[1]
+    _narrow_ratios(best, i, largest, error, ruler)
+
+
+@helper()
+def _narrow_ratios(best, i, largest, error, ruler):
+    """Find the largest code that matters, where the one that may be as near is known."""
+    limit = best.nearest_limits[i]
     for ball in range(best.ratio.shape[1]):
         threshold = np.inf
         if largest[ball] <= 0.0:  # then at most copies have a ratio
             threshold = largest[ball]
         elif best.ratio[i, ball] > 0.0:
             threshold = largest[ball] / best.ratio[i, ball] * (1.0 + 1e-12)
-        limit = max(limit, code_limits(threshold, error, ruler)[1])
+        if threshold > best.squared[i]:  # or the limit of the nearest is the larger one
+            limit = max(limit, code_limits(threshold, error, ruler)[1])
     best.limits[i] = limit
 
 
 @helper()
 def _narrow_again(best, largest, errors, largest_other, ruler):
-    """Narrow what was found out before about rows, by others with errors of their own."""
+    """Narrow what was found out before about rows: others have errors of their own."""
     for i in range(len(best.limits)):
         if best.limits[i] >= 0 and best.squared[i] < np.inf:
             narrow(best, i, largest, errors[i] + largest_other, ruler)
+
+
+@helper()
+def _narrow_ratios_again(best, largest, errors, largest_other, ruler):
+    """Narrow what was found out before about rows: others have ratios of their own."""
+    for i in range(len(best.limits)):
+        if best.limits[i] >= 0 and best.squared[i] < np.inf:
+            _narrow_ratios(best, i, largest, errors[i] + largest_other, ruler)
 
 
 @helper()
@@ -176,25 +191,31 @@ def _relate_far(queries, references, thresholds, ratios, bound, of_query, of_far
                 compare(of_far, t, squared, row, thresholds.of_query, i, ratios)
 
 
-@helper(allocates=True)
-def _tile_limits(ball_limits, best):
-    """Limits of tiles that let pass what may be in a ball, and what may be the best."""
-    limits = ball_limits.copy()
-    for i in range(len(best.limits)):
-        limits[i] = max(limits[i], best.limits[i])
-    return limits
+@helper()
+def _limit_tiles(ball_limits, best, tile):
+    """Let pass what may be in a ball, and what may be the best."""
+    n = len(best.limits)
+    for i in range(n):
+        tile[i] = max(ball_limits[i], best.limits[i])
+    for i in range(n, len(tile)):  # padding
+        tile[i] = ball_limits[i]
 
 
-@njit(cache=True, nogil=True)
-def relate(tiles, bound, queries, references, thresholds, ratios, hits, of_query, of_near, of_far):
+@njit(cache=True, nogil=True, allocates=False)
+def relate(
+    tiles, bound, queries, references, thresholds, row_limits, col_limits, ratios, hits, row_tile,
+    col_tile, of_query, of_near, of_far,
+):  # fmt: skip
     """Count who is in whose ball, and find for each side who is nearest, and the largest ratios.
 
     Parameters
     ----------
     thresholds
         The balls of queries and of references.
-    hits
-        To work in.
+    row_limits, col_limits
+        Limits of the same: :class:`BallLimits`.
+    hits, row_tile, col_tile
+        To work in; the latter as long as the norms of rows and of columns.
     of_query, of_near, of_far
         Output: of each :class:`Side`; counts are added to and the best is improved.
 
@@ -204,11 +225,12 @@ def relate(tiles, bound, queries, references, thresholds, ratios, hits, of_query
     """
     kernel, a, b, row_norm, col_norm, n_rows, n_cols = tiles
     found, room, masks, places = hits
-    limits, ruler = limits_of_balls(tiles, thresholds, bound), bound.ruler
+    ruler = bound.ruler
     _narrow_again(of_query, ratios.largest, bound.row_error, bound.largest_col_error, ruler)
-    _narrow_again(of_near, ratios.largest, bound.col_error, bound.largest_row_error, ruler)
-    row_inner, row_outer, col_inner, col_outer, row_ball, col_ball = limits
-    row_tile, col_tile = _tile_limits(row_ball, of_query), _tile_limits(col_ball, of_near)
+    _narrow_ratios_again(of_near, ratios.largest, bound.col_error, bound.largest_row_error, ruler)
+    (row_inner, row_outer, row_ball), (col_inner, col_outer, col_ball) = row_limits, col_limits
+    _limit_tiles(row_ball, of_query, row_tile)
+    _limit_tiles(col_ball, of_near, col_tile)
     query_own, query_others, row_best = of_query.in_own, of_query.in_others, of_query.limits
     near_own, near_others, col_best = of_near.in_own, of_near.in_others, of_near.limits
     row_error, col_error, col_nearest = bound.row_error, bound.col_error, of_near.nearest_limits

@@ -25,6 +25,11 @@ class PlacedSet:
     placed: GridRows
     lock: Lock = field(default_factory=Lock)  # of those who pack it
 
+    def largest_error(self, rows: Places) -> float:
+        """Largest ρ of those of some rows that are on the grid."""
+        is_near = ~self.placed.is_far[rows]
+        return float(self.placed.error[rows[is_near]].max(initial=0.0))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackedRows:
