@@ -1,6 +1,7 @@
 """The cluster engine keeps the contract: any cut, any number of workers, any kernels."""
 
 import sys
+from dataclasses import replace
 
 import cloudpickle
 import numpy as np
@@ -11,7 +12,9 @@ from engine_cases import NASTY, assert_same, fold_of, measure, own_balls, plan_f
 from precall.data.feature_sets import Rows
 from precall.data.splits import HoldOut
 from precall.engines.cluster.engine import Cluster
-from precall.engines.cluster.own.radii import OwnRadii
+from precall.engines.cluster.gathering import Gathering
+from precall.engines.cluster.orders import KthOrder
+from precall.engines.cluster.own.radii import RadiiOrders
 from precall.engines.cpu.engine import CpuEngine
 from precall.engines.protocol import Balls, Meeting, Neighbors
 from precall.neighbors.statistics import CrossPlan, NeighborPlan
@@ -65,13 +68,14 @@ def small_groups(monkeypatch):
     monkeypatch.setattr("precall.engines.cluster.placed_sets._BLOCK_BYTES", 5000)
     monkeypatch.setattr("precall.engines.cluster.own.groups._FEWEST_PRODUCTS", 10**4)
     monkeypatch.setattr("precall.engines.cluster.own.groups._PER_NEIGHBOR", 1)
-    met, of = [], OwnRadii.of
+    monkeypatch.setattr("precall.engines.cluster.own.undivided._MOST_ROWS", 0)
+    met, of = [], RadiiOrders.in_groups
 
     def noted(groups, ks):
         met.append(len(groups))
         return of(groups, ks)
 
-    monkeypatch.setattr(OwnRadii, "of", noted)
+    monkeypatch.setattr(RadiiOrders, "in_groups", noted)
     return met
 
 
@@ -86,6 +90,37 @@ def test_rows_among_themselves_in_groups(two, small_groups):
             small_groups.clear()
             assert_same(measure(engine, fold, plan), expected)
             assert len(small_groups) == 2
+
+
+def kinds_of_orders(monkeypatch):
+    """Note what is submitted: its kind, and how many rows it is about."""
+    submit, submitted = Gathering.submit, []
+
+    def noted(self, order, names, terms, made=(), worker=None, **options):
+        if isinstance(order, KthOrder):
+            submitted.append((len(order.queries), worker))
+        return submit(self, order, names, terms, dict(made), worker, **options)
+
+    monkeypatch.setattr(Gathering, "submit", noted)
+    return submitted
+
+
+@pytest.mark.parametrize("kind", ["normal", "duplicates", "outlier"])
+def test_a_set_each(two, kind, monkeypatch):
+    """Two sets of nearly the same size, each compared among itself by a worker of its own."""
+    submitted = kinds_of_orders(monkeypatch)
+    rng = np.random.default_rng(2)
+    fold = fold_of(NASTY[kind](rng, (510, 20)), NASTY[kind](rng, (500, 20)))
+    plan = NeighborPlan(cross=CrossPlan(balls=own_balls({1, 4}), nearest=True))
+    expected = measure(CpuEngine(), fold, plan)
+    assert_same(measure(Cluster(two), fold, plan), expected)
+    assert submitted == [(510, 0), (500, 1)]
+    submitted.clear()
+    engine = Cutting(two, 10**8)
+    monkeypatch.setattr(Cutting, "cut", replace(engine.cut, n_kinds=2))  # a GPU and a CPU, say
+    assert_same(measure(engine, fold, plan), expected)
+    assert len(submitted) > 2
+    assert {worker for _, worker in submitted} == {None}
 
 
 def test_scouts_go_ahead(two, monkeypatch):
@@ -141,6 +176,31 @@ def test_progress_counts_every_pair(two):
     plan, advances = plan_for(fold, {3}), []
     measure(Cutting(two, 50_000), fold, plan, advance=advances.append)
     assert sum(advances) == Ask(fold, plan).n_pairs
+
+
+def report_always():
+    from precall.engines.cluster.on_workers import carrying_out
+
+    carrying_out._REPORT_EVERY = 0.0
+
+
+def test_progress_within_an_order():
+    """A long order says how far it is; in the end every pair has been counted once."""
+    client, cluster = start(1)
+    with cluster, client:
+        client.run(report_always)
+        rng = np.random.default_rng(1)
+        fold = fold_of(rng.normal(size=(3000, 40)), rng.normal(size=(2500, 40)))
+        plan, advances = NeighborPlan(cross=CrossPlan(balls=own_balls({3}))), []
+        with Cluster(client).open(1, advances.append) as session:
+            rows = fold.real.fit
+            session.kth([Neighbors(rows, (rows,), [4])])
+        assert sum(advances) == 3000**2
+        assert len([n for n in advances if n > 0]) > 1
+        advances.clear()
+        measure(Cluster(client), fold, plan, advance=advances.append)
+        assert min(advances) >= 0
+        assert sum(advances) == Ask(fold, plan).n_pairs
 
 
 def use_kernel(name):

@@ -78,6 +78,7 @@ def test_any_cut_on_any_device(client, kind, monkeypatch):
     """Held whole and part by part, in meetings of groups, and with scouts that go ahead."""
     monkeypatch.setattr("precall.engines.cluster.own.groups._FEWEST_PRODUCTS", 10**4)
     monkeypatch.setattr("precall.engines.cluster.own.groups._PER_NEIGHBOR", 1)
+    monkeypatch.setattr("precall.engines.cluster.own.undivided._MOST_ROWS", 0)
     monkeypatch.setattr("precall.engines.cluster.meetings._FEWEST_SCOUTS", 10)
     rng = np.random.default_rng(5)
     fold = fold_of(NASTY[kind](rng, (500, 12)), NASTY[kind](rng, (420, 12)) * 1.001)

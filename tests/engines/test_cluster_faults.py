@@ -21,6 +21,7 @@ from precall.data.value_checks import ValueCheck
 from precall.engines.cluster.engine import Cluster, as_bytes
 from precall.engines.cluster.making import Making
 from precall.engines.cluster.on_workers.workbench import clear_benches
+from precall.engines.cluster.orders import HoldOrder
 from precall.engines.cpu.engine import CpuEngine
 from precall.engines.protocol import Balls, Meeting, Neighbors
 from precall.version import __version__
@@ -74,11 +75,15 @@ def test_a_worker_is_killed(client, saved, expected, after, kind, caplog):
         assert re.search(r"worker tcp://\S+ left; others do its pieces", caplog.text)
 
 
-@pytest.mark.parametrize("memory", [600_000, 10**8])
-def test_a_worker_is_killed_while_rows_meet_in_groups(client, expected, memory, monkeypatch):
+@pytest.mark.parametrize(("memory", "undivided"), [(600_000, 0), (10**8, 0), (10**8, 10**6)])
+@pytest.mark.parametrize("after", [0.2, 1.0])
+def test_a_worker_is_killed_while_rows_meet(
+    client, expected, memory, undivided, after, monkeypatch
+):
     """What was found in pieces is lost, and the rows that it was found with."""
     monkeypatch.setattr("precall.engines.cluster.own.groups._FEWEST_PRODUCTS", 10**5)
-    timer = kill_a_worker(client, 1.0)
+    monkeypatch.setattr("precall.engines.cluster.own.undivided._MOST_ROWS", undivided)
+    timer = kill_a_worker(client, after)
     found = precall.evaluate(*two_sets(), engine=Cutting(client, memory), **QUICK)
     timer.join()
     assert_equal(found, expected)
@@ -155,11 +160,30 @@ def test_rows_that_workers_have_lost_are_sent_again(client, monkeypatch):
 
 
 def noted(method, calls):
-    def call(*arguments):
+    def call(*arguments, **options):
         calls.append(arguments)
-        return method(*arguments)
+        return method(*arguments, **options)
 
     return call
+
+
+def test_an_order_for_one_worker_that_is_gone(client):
+    """Others carry it out: a worker that never comes back is not waited for."""
+    with Cluster(client).open(1, lambda n: None) as session:
+        rows = Rows(two_sets()[0])
+        session.place(rows)
+        order, names = HoldOrder(session.sets.every_row()), list(session.gathering._sent)
+        gone = sorted(session.gathering._workers)[0]
+        client.retire_workers([gone], close_workers=True)
+
+        def submit(i):
+            return session.gathering.submit(
+                order, names, session._terms(), worker=0, by_nobody_else=True
+            )
+
+        answers = []
+        session.gathering.take(1, submit, lambda i, answer: answers.append(answer))
+    assert answers == [()]
 
 
 def test_a_task_that_fails_is_tried_again(client, saved, expected, caplog):

@@ -14,7 +14,8 @@ _FOR_PARTS = 0.6  # of the memory, where they are not
 _A_NEIGHBOR = 64  # bytes of a query for each neighbour that is looked for
 _ORDERS_PER_WORKER = 8
 _MEETINGS_PER_WORKER = 2
-_FEW_WORKERS, _MEETINGS_OF_FEW = 6, 4
+_FEW_WORKERS, _MEETINGS_OF_FEW = 6, 2
+_MOST_PRODUCTS = 3 * 10**13  # of a meeting: a few minutes of one thread, which may be lost
 _FEWEST_QUERIES = {True: 128, False: 1024}  # of a piece, where sets are whole and where not
 _MOST_REFERENCES = 250_000  # that a piece tells what they met
 
@@ -25,6 +26,7 @@ class Cut:
 
     memory: int  # bytes of a worker for rows and what is found about them
     n_workers: int
+    n_kinds: int = 1  # of workers: one may be faster than another
 
     def fits_whole(self, n_values: int, itemsize: int) -> bool:
         """Whether a worker holds all sets, of so many values together."""
@@ -43,21 +45,26 @@ class Cut:
         """Cut queries, of which each keeps ``depth`` neighbours, for one of ``share`` questions."""
         most = self.rows_of_part(n_features, itemsize, depth)
         if is_whole:
-            room = int((1 - _FOR_SETS) * self.memory)
-            most = max(1, room // (16 * n_features + _A_NEIGHBOR * (depth + 1)))
+            most = self.rows_of_question(n_features, depth)
         wanted = -(-_ORDERS_PER_WORKER * self.n_workers // share)
         wanted = min(wanted, -(-n // _FEWEST_QUERIES[is_whole]))
         return runs(n, max(wanted, -(-n // most)))
 
-    def both_sides(self) -> tuple[int, int]:
+    def both_sides(self, n_products: float) -> tuple[int, int]:
         """Into how many pieces to cut either side where both sides look for their best.
 
         Queries begin to look anew in every piece, references on every worker or in every piece: few
         workers meet all references, many do better with square pieces.
+
+        Parameters
+        ----------
+        n_products
+            Of values, in all pieces together.
         """
+        least = math.ceil(n_products / _MOST_PRODUCTS)
         if self.n_workers <= _FEW_WORKERS:
-            return _MEETINGS_OF_FEW * self.n_workers, 1
-        wanted = _MEETINGS_PER_WORKER * self.n_workers
+            return max(_MEETINGS_OF_FEW * self.n_workers, least), 1
+        wanted = max(_MEETINGS_PER_WORKER * self.n_workers, least)
         n_queries = math.isqrt(wanted)
         return n_queries, -(-wanted // n_queries)
 
@@ -68,6 +75,11 @@ class Cut:
         if is_whole:
             return [(0, n)]
         return runs(n, -(-n // self.rows_of_part(n_features, itemsize)))
+
+    def rows_of_question(self, n_features: int, depth: int) -> int:
+        """Return how many queries a worker has room for beside whole sets."""
+        room = int((1 - _FOR_SETS) * self.memory)
+        return max(1, room // (16 * n_features + _A_NEIGHBOR * (depth + 1)))
 
     def rows_of_part(self, n_features: int, itemsize: int, depth: int = 0) -> int:
         """Return how many queries and as many references a worker has room for."""

@@ -56,9 +56,8 @@ class Cluster:
         client, end = connect(self.where, threads)
         try:
             crew = Crew.met(client, memory)
-            return ClusterSession(
-                client, Cut(crew.memory, crew.n_workers), kept, threads, advance, end
-            )
+            cut = Cut(crew.memory, crew.n_workers, crew.n_kinds)
+            return ClusterSession(client, cut, kept, threads, advance, end)
         except BaseException:
             end()
             raise

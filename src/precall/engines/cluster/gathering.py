@@ -6,7 +6,7 @@ what was sent from here: that is sent again.
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from itertools import count
@@ -24,7 +24,10 @@ from precall.errors import ClusterError
 
 _NOTHING: Mapping[str, Future] = MappingProxyType({})
 _numbers = count()
+News = SimpleQueue[tuple[str, Future | int]]
+# of orders, by their keys: that they ended, or how many pairs they have compared so far
 Done = Callable[[int, Any], None]  # called with the number of an order, and its answer
+UnderWay = Callable[[int, int], None]  # called with the number of an order, and pairs compared
 
 _TRIES_MORE = 2  # of an order that fails
 _LOOK_AROUND = 2.0  # seconds between looks at who is there
@@ -46,6 +49,8 @@ class Gathering:
         self.computed: list[str] = []  # digests of pieces that were computed, for a checkpoint
         self.found: list[str] = []  # and of those that were there already
         self._sent: dict[str, tuple[Any, Future]] = {}
+        self._waiting: list[News] = []  # for what workers report
+        self._only: dict[str, str] = {}  # orders that one worker alone carries out, by their keys
         self._workers = self._present()
         self._looked = time.monotonic()
         client.subscribe_topic(topic, self._listen)
@@ -88,10 +93,30 @@ class Gathering:
     # Orders
 
     def submit(
-        self, order: Any, names: Sequence[str], terms: Terms, made: Mapping[str, Future] = _NOTHING
+        self,
+        order: Any,
+        names: Sequence[str],
+        terms: Terms,
+        made: Mapping[str, Future] = _NOTHING,
+        worker: int | None = None,
+        *,
+        by_nobody_else: bool = False,
     ) -> Future:
-        """Have an order carried out, with what was sent under some names and what others make."""
+        """Have an order carried out, with what was sent under some names and what others make.
+
+        Parameters
+        ----------
+        worker
+            Number of the one that had better do it.
+        by_nobody_else
+            Whether others do it only if that one is gone.
+        """
+        addresses = sorted(self._workers)
+        chosen = addresses[worker % len(addresses)] if worker is not None and addresses else None
         digest, number = digest_of_order(order), next(_numbers)
+        key = f"{type(order).__name__}-{digest}-{number}-{terms.session}"
+        if chosen is not None and by_nobody_else:
+            self._only[key] = chosen
         things = {name: self._sent[name][1] for name in names}
         return self.client.submit(
             carry_out,
@@ -99,9 +124,11 @@ class Gathering:
             digest,
             terms,
             {**things, **made},
-            key=f"{type(order).__name__}-{digest}-{number}-{terms.session}",
+            key=key,
             priority=-number,  # in this order: Dask makes no difference between those of 0.1 s
             resources={ONE_ORDER: 1},
+            workers=chosen,
+            allow_other_workers=chosen is not None and not by_nobody_else,
             retries=_TRIES_MORE,
             pure=False,
         )
@@ -112,8 +139,9 @@ class Gathering:
         submit: Callable[[int], Future],
         done: Done,
         *,
-        n_left_there: int = 0,
+        left: Collection[int] = (),
         lacks: Callable[[int], None] = lambda i: None,
+        under_way: UnderWay = lambda i, n_pairs: None,
     ) -> None:
         """Submit n orders, and take their answers as they come.
 
@@ -121,33 +149,47 @@ class Gathering:
         ----------
         submit
             Of an order by its number; once more, if what it depends on was lost.
-        n_left_there
-            The answers to so many of the first stay with the workers, for other orders.
+        left
+            Numbers of those whose answers stay with the workers, for other orders.
         lacks
             Called with the number of an order that is submitted again, as a worker lacked rows.
+        under_way
+            Told how many pairs an order has compared, now and then.
         """
-        ended: SimpleQueue[tuple[int, Future]] = SimpleQueue()
+        news: News = SimpleQueue()
         running: dict[int, Future] = {}
+        numbers: dict[str, int] = {}  # of orders, by the key of the latest try
 
         def start(i: int) -> None:
             running[i] = submit(i)
-            running[i].add_done_callback(lambda future: ended.put((i, future)))
+            numbers[running[i].key] = i
+            running[i].add_done_callback(lambda future: news.put((future.key, future)))
 
+        def look_around() -> None:
+            self._look_around(len(running), n)
+            for i in [i for i, future in running.items() if self._waits_in_vain(future.key)]:
+                start(i)
+
+        self._waiting.append(news)
         try:
             for i in range(n):
                 start(i)
             while running:
                 try:
-                    i, future = ended.get(timeout=_LOOK_AROUND)
+                    key, future = news.get(timeout=_LOOK_AROUND)
                 except Empty:
-                    self._look_around(len(running), n)
+                    look_around()
                     continue
-                if i not in running or running[i] is not future:
+                i = numbers.get(key, -1)  # of an earlier question
+                if i not in running or running[i].key != key:
+                    continue
+                if isinstance(future, int):
+                    under_way(i, future)
                     continue
                 try:
-                    answer = _answer(future, is_left_there=i < n_left_there)
+                    answer = _answer(future, is_left_there=i in left)
                 except CancelledError:  # what it depends on is gone, or the scheduler
-                    self._look_around(len(running), n)
+                    look_around()
                     self._send_lost_again()
                     start(i)
                     continue
@@ -158,10 +200,11 @@ class Gathering:
                 del running[i]
                 done(i, answer)
                 if time.monotonic() - self._looked > _LOOK_AROUND:
-                    self._look_around(len(running), n)
+                    look_around()
         except CommClosedError as error:
             raise self._lost(len(running), n) from error
         finally:
+            self._waiting.remove(news)
             if running:
                 with suppress(Exception):  # the scheduler may be gone
                     self.client.cancel(list(running.values()), force=True)
@@ -189,6 +232,10 @@ class Gathering:
             logger.warning("no worker is left; waiting for others to join")
         self._workers = present
 
+    def _waits_in_vain(self, key: str) -> bool:
+        """Whether the one worker that carries an order out is gone."""
+        return key in self._only and self._only[key] not in self._workers
+
     def _lost(self, n_left: int, n: int) -> ClusterError:
         address = self.client.scheduler.address if self.client.scheduler else "?"
         return ClusterError(
@@ -197,11 +244,14 @@ class Gathering:
             "DIR) finished pieces are not computed again."
         )
 
-    def _listen(self, event: tuple[float, Mapping[str, str]]) -> None:
+    def _listen(self, event: tuple[float, Mapping[str, Any]]) -> None:
         """Take down what workers report."""
         told = event[1]
         if "failed" in told:
             logger.warning("a piece failed and is tried again: %s", told["failed"])
+        if "order" in told:
+            for news in list(self._waiting):
+                news.put((told["order"], int(told["compared"])))
         for kind, digests in (("computed", self.computed), ("found", self.found)):
             digests += [told[kind]] if kind in told else []
 

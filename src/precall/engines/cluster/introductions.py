@@ -9,6 +9,7 @@ from distributed import Client, Worker, WorkerPlugin
 from distributed.system import MEMORY_LIMIT
 
 from precall.engines.cluster.on_workers.carrying_out import check_version
+from precall.engines.gpu.device import may_have_gpu
 from precall.errors import ClusterError, InputError
 from precall.version import __version__
 
@@ -41,7 +42,7 @@ def introduce(dask_worker: Worker) -> dict[str, Any]:
     limit = dask_worker.memory_manager.memory_limit
     return {
         "version": __version__,
-        "threads": dask_worker.state.nthreads,
+        "kind": (dask_worker.state.nthreads, may_have_gpu()),
         "memory": int(limit or MEMORY_LIMIT),
         "is_limited": bool(limit),
         "host": dask_worker.ip,
@@ -54,6 +55,7 @@ class Crew:
 
     n_workers: int
     memory: int  # bytes for rows and what is found about them, on each
+    n_kinds: int  # of them: by their threads, and whether there may be a GPU
 
     @classmethod
     def met(cls, client: Client, memory: int | None) -> Self:
@@ -77,7 +79,8 @@ class Crew:
                 f"{_PROCESS / 1e6:.0f}; at least {(_PROCESS + _LEAST) / 1e6:.0f} MB are needed. "
                 "Start workers with more memory, or raise the limit."
             )
-        return cls(len(found), int(whole - _PROCESS))
+        kinds = {worker["kind"] for worker in found.values()}
+        return cls(len(found), int(whole - _PROCESS), len(kinds))
 
 
 def _introduced(client: Client) -> dict[str, dict[str, Any]]:

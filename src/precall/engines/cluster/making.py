@@ -22,23 +22,27 @@ class Making:
 
     def __init__(self, orders: dict[str, Any], submit: Submit) -> None:
         self._orders, self._submit = orders, submit
+        self._names = {id(order): name for name, order in orders.items()}
         self._made: dict[str, Future] = {}
         self._lacking: set[int] = set()  # orders that met a worker without their rows
 
-    def get(self, name: str) -> Future:
-        """Return what an order finds."""
+    def future(self, order: Any) -> Future:
+        """Return what an order finds, for which it is carried out once if others need it, too."""
+        name = self._names.get(id(order))
+        if name is None:
+            return self._start(order)
         made = self._made.get(name)
         if made is None or made.status in ("cancelled", "lost"):
-            made = self._made[name] = self.start(self._orders[name])
+            made = self._made[name] = self._start(order)
         return made
 
-    def start(self, order: Any) -> Future:
+    def _start(self, order: Any) -> Future:
         """Have an order carried out when all is there that it needs."""
-        made = {name: self.get(name) for name in order.needs() if name in self._orders}
+        needed = [name for name in order.needs() if name in self._orders]
+        made = {name: self.future(self._orders[name]) for name in needed}
         return self._submit(order, made, id(order) in self._lacking)
 
     def lacks(self, order: Any) -> None:
         """Send the rows along the next time."""
         self._lacking.add(id(order))
-        for name in [name for name, of in self._orders.items() if of is order]:
-            self._made.pop(name, None)
+        self._made.pop(self._names.get(id(order), ""), None)

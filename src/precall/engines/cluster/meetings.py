@@ -44,7 +44,8 @@ class MeetingOrders:
             Names a run of rows.
         """
         balls = meeting.balls
-        n, n_queries, n_references = len(balls.queries), *cut.both_sides()
+        n, n_features = len(balls.queries), balls.queries.n_features
+        n_queries, n_references = cut.both_sides(float(n) * len(balls.references) * n_features)
         is_scouted = meeting.wants_best and n_references == 1 and cut.n_workers > 1
         n_scouts = n // _SCOUTS if is_scouted else 0
         scouts: dict[str, RelateOrder] = {}

@@ -60,6 +60,15 @@ class Order(Protocol):
         ...
 
 
+class Comparison(Order, Protocol):
+    """One piece of a question that compares rows."""
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs that are compared."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class KthOrder:
     """How far the k-th nearest references are from some queries."""
@@ -67,6 +76,11 @@ class KthOrder:
     queries: Part
     classes: Classes
     ks: tuple[int, ...]
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs that are compared."""
+        return len(self.queries) * sum(len(part) for of in self.classes for part in of)
 
     def parts(self) -> list[Part]:
         """Whose rows it needs."""
@@ -104,6 +118,35 @@ class KthOrder:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class HoldOrder:
+    """Get hold of whole sets, which are on their way while an earlier order is carried out."""
+
+    sets: tuple[Part, ...]
+
+    @property
+    def n_pairs(self) -> int:
+        """None."""
+        return 0
+
+    def parts(self) -> list[Part]:
+        """Whose rows it needs."""
+        return list(self.sets)
+
+    def needs(self) -> list[str]:
+        """Nothing else."""
+        return []
+
+    def shapes(self) -> Shapes:
+        """Return nothing."""
+        return []
+
+    def answer(self, bench: Bench) -> Arrays:
+        """Hold the rows for the orders to come."""
+        bench.hold(*self.sets)
+        return ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class CountOrder:
     """How many references are in the balls of some queries, and hold these in theirs."""
 
@@ -112,6 +155,11 @@ class CountOrder:
     around_queries: Floats  # (n_query_balls, n_queries)
     around_references: str  # name of (n_reference_balls, all references of the question)
     n_reference_balls: int
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs that are compared."""
+        return len(self.queries) * sum(map(len, self.references))
 
     def parts(self) -> list[Part]:
         """Whose rows it needs."""
@@ -153,6 +201,11 @@ class RelateOrder:
     weights: Floats | None  # (n_ratios, n_queries)
     offset: float
     scouts: tuple[str, ...] = ()  # orders that have met all references, a part each
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs that are compared."""
+        return len(self.queries) * sum(map(len, self.references))
 
     def parts(self) -> list[Part]:
         """Whose rows it needs."""
@@ -223,6 +276,11 @@ class LogSumsOrder:
     references: tuple[Part, ...]
     limits: Floats
     floor: float
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs that are compared."""
+        return len(self.queries) * sum(map(len, self.references))
 
     def parts(self) -> list[Part]:
         """Whose rows it needs."""

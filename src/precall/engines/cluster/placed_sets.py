@@ -133,6 +133,10 @@ class PlacedSets:
         self._gathering.send(name, array)
         return name
 
+    def every_row(self) -> tuple[Part, ...]:
+        """Return all sets, whole."""
+        return tuple(Part(one.name, None, ((0, len(one.array)),)) for one in self._sets)
+
     def part(self, rows: Rows, run: tuple[int, int]) -> Part:
         """Return a run of placed rows."""
         self.place(rows)

@@ -1,9 +1,11 @@
 """A session over rows that workers hold: questions become orders, and their answers one answer."""
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import asdict, fields
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,31 +16,31 @@ from precall.data.feature_sets import Rows
 from precall.data.value_checks import ValueCheck
 from precall.engines.answers import Counts, Floats, Met, Nearest, Relation
 from precall.engines.cluster.checkpoint import Checkpoint
-from precall.engines.cluster.cut import Cut, runs, spans
+from precall.engines.cluster.cut import Cut, runs
 from precall.engines.cluster.gathering import Gathering
 from precall.engines.cluster.making import Making
-from precall.engines.cluster.meetings import MeetingOrders, orders_of
 from precall.engines.cluster.on_workers.carrying_out import Terms, add_up
 from precall.engines.cluster.on_workers.workbench import clear_benches
 from precall.engines.cluster.orders import (
     CheckOrder,
+    Comparison,
     CountOrder,
-    KthOrder,
+    HoldOrder,
     LogSumsOrder,
     ScatterOrder,
     TotalOrder,
 )
-from precall.engines.cluster.own.groups import number_of_groups
-from precall.engines.cluster.own.radii import OwnRadii
+from precall.engines.cluster.own.radii import RadiiOrders
 from precall.engines.cluster.parts import Part
 from precall.engines.cluster.placed_sets import PlacedSets
+from precall.engines.cluster.plan import Plan
 from precall.engines.cpu.engine import CpuEngine
 from precall.engines.protocol import Advance, Balls, Limits, Meeting, Neighbors, Session
 
 _CHECKED_AT_A_TIME = 256 * 2**20  # bytes
 _REMEMBERED = 16  # of the memory of a worker, for what it remembers of earlier orders
 _MET = len(fields(Met))
-Pieces = list[tuple[int, int]]
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 class ClusterSession(Session):
@@ -78,8 +80,7 @@ class ClusterSession(Session):
         """Refuse a checkpoint of other inputs or choices; go on with pieces as they were cut."""
         self._has_begun = True
         if self.checkpoint is not None:
-            cut = {"memory": self.cut.memory, "n_workers": self.cut.n_workers}
-            self.cut = Cut(**self.checkpoint.settle(about, cut))
+            self.cut = Cut(**self.checkpoint.settle(about, asdict(self.cut)))
 
     def place(self, *sets: Rows) -> None:
         """Remember the arrays that these rows are stored in."""
@@ -125,6 +126,10 @@ class ClusterSession(Session):
 
     # Questions
 
+    @property
+    def _plan(self) -> Plan:
+        return Plan(self.sets, self.cut)
+
     def nearest(self, questions: Sequence[Neighbors]) -> list[list[Nearest]]:
         """See :meth:`Session.nearest`."""
         every = [Neighbors(q.queries, q.references, range(1, max(q.ks) + 1)) for q in questions]
@@ -136,54 +141,34 @@ class ClusterSession(Session):
     def kth(self, questions: Sequence[Neighbors]) -> list[Floats]:
         """See :meth:`Session.kth`."""
         self.place(*[rows for q in questions for rows in (q.queries, *q.references)])
-        if self.sets.are_whole(self.cut):
-            own = self._own_kth(questions)
-        else:  # one after the other: what is found takes room
-            own = [found for question in questions for found in self._own_kth([question])]
-        others = [q for q, found in zip(questions, own, strict=True) if found is None]
-        asked = [self._kth_orders(question, len(others)) for question in others]
-        pairs = [sum(map(len, question.references)) for question in others]
-        answers = iter(self._ask(asked, pairs))
-        return [
-            np.concatenate([squared for (squared,) in next(answers)]) if found is None else found
-            for found in own
-        ]
+        planned = self._plan.radii(questions)
+        if self._plan.is_whole:
+            batches = [planned]
+        else:  # groups one question after the other: what is found takes room
+            together = [plan for plan in planned if not plan.groups]
+            batches = [*([plan] for plan in planned if plan.groups), together]
+        found: dict[int, Floats] = {}
+        for batch in batches:
+            found |= zip(map(id, batch), self._radii(batch), strict=True)
+        return [found[id(plan)] for plan in planned]
 
-    def _kth_orders(self, question: Neighbors, share: int) -> list[KthOrder]:
-        depth, ks = max(question.ks), tuple(int(k) for k in question.ks)
-        classes = tuple(tuple(self._parts(rows)) for rows in question.references)
-        parts = self._queries(question.queries, depth, share)
-        return [KthOrder(queries, classes, ks) for queries in parts]
-
-    def _own_kth(self, questions: Sequence[Neighbors]) -> list[Floats | None]:
-        """Let rows meet once that are compared among themselves; None where that is no use."""
-        planned = [self._own_radii(question) for question in questions]
-        plans = [plan for plan in planned if plan is not None]
-        # All groups first: whoever waits for one has nothing else to do.
-        orders: dict[str, Any] = {n: order for plan in plans for n, order in plan.groups.items()}
-        orders |= {name: order for plan in plans for name, order in plan.pairs.items()}
-        merges = [merge for plan in plans for merge in plan.merges]
-        pairs = [order.n_pairs for order in orders.values()] + [0] * len(merges)
-        answers = self._carried_out(orders, merges, pairs, n_left_there=len(orders))
-        found = iter(answers[len(orders) :])
-        return [
-            None if plan is None else np.concatenate([next(found)[0] for _ in plan.merges])
-            for plan in planned
-        ]
-
-    def _own_radii(self, question: Neighbors) -> OwnRadii | None:
-        rows, depth = question.queries, max(question.ks)
-        if len(question.references) > 1 or not rows.is_same_as(question.references[0]):
-            return None
-        size = rows.n_features, rows.array.dtype.itemsize
-        is_whole = self.sets.are_whole(self.cut)
-        most = len(rows) if is_whole else self.cut.rows_of_part(*size, depth)
-        cut = self.cut
-        n = number_of_groups(len(rows), size[0], depth, most, cut.memory, cut.n_workers)
-        if n is None:
-            return None
-        groups = [self.sets.part(rows, run) for run in runs(len(rows), n)]
-        return OwnRadii.of(groups, tuple(map(int, question.ks)))
+    def _radii(self, planned: Sequence[RadiiOrders]) -> list[Floats]:
+        """Have the orders of some questions carried out; those that others wait for go first."""
+        alone = [order for plan in planned if plan.worker is not None for order in plan.answers]
+        workers = {id(o): plan.worker for plan in planned for o in plan.answers}
+        # All groups before any pairs: whoever waits for one has nothing else to do.
+        made: dict[str, Any] = {n: order for plan in planned for n, order in plan.groups.items()}
+        made |= {name: order for plan in planned for name, order in plan.pairs.items()}
+        others = [order for plan in planned if plan.worker is None for order in plan.answers]
+        # Who answers a question alone has seen few of the rows; those to come need all of them.
+        holds = [HoldOrder(self.sets.every_row()) for _ in range(self.cut.n_workers) if alone]
+        workers |= {id(order): worker for worker, order in enumerate(holds)}
+        orders = [*alone, *made.values(), *others, *holds]
+        answers = self._carried_out(
+            orders, made=made, left=range(len(alone), len(alone) + len(made)), workers=workers
+        )
+        found = {id(order): answer for order, answer in zip(orders, answers, strict=True)}
+        return [np.concatenate([found[id(o)][0] for o in plan.answers]) for plan in planned]
 
     def count(self, questions: Sequence[Balls]) -> list[Counts]:
         """See :meth:`Session.count`."""
@@ -193,16 +178,16 @@ class ClusterSession(Session):
             [
                 CountOrder(
                     part,
-                    tuple(self._parts(balls.references)),
+                    tuple(self._plan.parts(balls.references)),
                     _columns(part, balls.around_queries),
                     name,
                     len(balls.around_references),
                 )
-                for part in self._queries(balls.queries, share=len(questions))
+                for part in self._plan.queries(balls.queries, share=len(questions))
             ]
             for balls, name in zip(questions, around, strict=True)
         ]
-        answers = self._ask(asked, [len(balls.references) for balls in questions])
+        answers = self._ask(asked)
         self.gathering.forget(around)
         return [np.concatenate([counts for (counts,) in of]) for of in answers]
 
@@ -214,7 +199,7 @@ class ClusterSession(Session):
         balls = meeting.balls
         self.place(*[balls.queries, balls.references])
         around = self.sets.send(np.ascontiguousarray(balls.around_references))
-        cut = self._meeting_orders(meeting, around)
+        cut = self._plan.meeting(meeting, around)
         orders = [*cut.scouts.values(), *cut.others]
         own, others = len(balls.around_queries), len(balls.around_references)
         of_queries = _Growing(Met.nobody(len(balls.queries), own, others, 0))
@@ -224,17 +209,9 @@ class ClusterSession(Session):
             of_queries.add(orders[i].queries, Met(*answer[:_MET]))
             of_references.add(_together(orders[i].references), Met(*answer[_MET:]))
 
-        pairs = [len(o.queries) * sum(map(len, o.references)) for o in orders]
-        self._carried_out(cut.scouts, cut.others, pairs, done)
+        self._carried_out(orders, made=cut.scouts, done=done)
         self.gathering.forget([around])
         return Relation(of_queries.met, of_references.met)
-
-    def _meeting_orders(self, meeting: Meeting, around: str) -> MeetingOrders:
-        if self.sets.are_whole(self.cut):
-            return MeetingOrders.of_whole_sets(meeting, around, self.cut, self.sets.part)
-        queries = self._queries(meeting.balls.queries)
-        references = spans(self._parts(meeting.balls.references))
-        return MeetingOrders({}, orders_of(meeting, around, queries, references))
 
     def log_sums(self, questions: Sequence[Limits], floor: float) -> list[Floats]:
         """See :meth:`Session.log_sums`."""
@@ -243,28 +220,28 @@ class ClusterSession(Session):
             [
                 LogSumsOrder(
                     part,
-                    tuple(self._parts(of.references)),
+                    tuple(self._plan.parts(of.references)),
                     np.asarray(of.limits, np.float64),
                     float(floor),
                 )
-                for part in self._queries(of.queries, share=len(questions))
+                for part in self._plan.queries(of.queries, share=len(questions))
             ]
             for of in questions
         ]
-        answers = self._ask(asked, [len(of.references) for of in questions])
+        answers = self._ask(asked)
         return [np.concatenate([sums for (sums,) in of], axis=1) for of in answers]
 
     def total(self, rows: Rows) -> Floats:
         """See :meth:`Session.total`."""
         self.place(rows)
-        orders = [TotalOrder(part) for part in self._queries(rows)]
+        orders = [TotalOrder(part) for part in self._plan.queries(rows)]
         return self._added(orders, rows, [])
 
     def scatter(self, rows: Rows, center: Floats) -> Floats:
         """See :meth:`Session.scatter`."""
         self.place(rows)
         name = self.sets.send(np.asarray(center))
-        orders = [ScatterOrder(part, name) for part in self._queries(rows)]
+        orders = [ScatterOrder(part, name) for part in self._plan.queries(rows)]
         found = self._added(orders, rows, [name])
         self.gathering.forget([name])
         return found
@@ -288,19 +265,6 @@ class ClusterSession(Session):
 
     # Pieces
 
-    def _size(self, rows: Rows) -> tuple[int, int, int]:
-        return len(rows), rows.n_features, rows.array.dtype.itemsize
-
-    def _queries(self, rows: Rows, depth: int = 0, share: int = 1) -> list[Part]:
-        is_whole = self.sets.are_whole(self.cut)
-        pieces = self.cut.queries(*self._size(rows), depth=depth, is_whole=is_whole, share=share)
-        return [self.sets.part(rows, run) for run in pieces]
-
-    def _parts(self, rows: Rows) -> list[Part]:
-        is_whole = self.sets.are_whole(self.cut)
-        pieces = self.cut.references(*self._size(rows), is_whole=is_whole)
-        return [self.sets.part(rows, run) for run in pieces]
-
     def _terms(self, *, kept: bool = True) -> Terms:
         checkpoint = self.checkpoint if kept and self._has_begun else None
         remembered = self.cut.memory // _REMEMBERED
@@ -309,46 +273,56 @@ class ClusterSession(Session):
 
     def _carried_out(
         self,
-        first: Mapping[str, Any],
-        others: Sequence[Any],
-        pairs: Sequence[int],
+        orders: Sequence[Comparison],
+        *,
+        made: Mapping[str, Any] = _NOTHING,
+        left: Collection[int] = (),
         done: Callable[[int, Any], None] | None = None,
-        n_left_there: int = 0,
+        workers: Mapping[int, int | None] = _NOTHING,
     ) -> list[Any]:
-        """Have orders carried out, of which the others may need what the first, by name, find."""
-        terms, orders, names = self._terms(), [*first.values(), *others], list(first)
-        held = () if n_left_there else tuple(self._held)  # what others need must come for sure
-
-        def submit(order: Any, made: Mapping[str, Future], is_full: bool) -> Future:
-            sent = [name for name in order.needs() if name not in made]
-            rows = self.sets.names(order.parts(), self.cut, held=() if is_full else held)
-            return self.gathering.submit(order, [*rows, *sent], terms, made)
-
-        making = Making(dict(first), submit)
-        found = self._take(
-            len(orders),
-            lambda i: making.get(names[i]) if i < len(names) else making.start(orders[i]),
-            pairs,
-            done,
-            n_left_there,
-            lambda i: making.lacks(orders[i]),
-        )
-        self._held |= {part.source for order in orders for part in order.parts()}
-        return found
-
-    def _ask(self, asked: Sequence[Sequence[Any]], references: Sequence[int]) -> list[list[Any]]:
-        """Have the orders of several questions carried out at once; return answers by question.
+        """Have orders carried out.
 
         Parameters
         ----------
-        references
-            Number of rows that the queries of each question meet.
+        made
+            Those of them that others need, by the name of what they find.
+        left
+            Numbers of those whose answers stay with the workers.
+        workers
+            By the identity of an order, the number of the worker that had better carry it out.
         """
-        orders = [order for of in asked for order in of]
-        pairs = [
-            len(order.queries) * n for of, n in zip(asked, references, strict=True) for order in of
-        ]
-        answers = iter(self._carried_out({}, orders, pairs))
+        terms = {True: self._terms(), False: self._terms(kept=False)}
+        held = () if left else tuple(self._held)  # what others need must come for sure
+
+        def submit(order: Any, found: Mapping[str, Future], is_full: bool) -> Future:
+            sent = [name for name in order.needs() if name not in found]
+            rows = self.sets.names(order.parts(), self.cut, held=() if is_full else held)
+            holds = isinstance(order, HoldOrder)  # for this worker; no answer to keep
+            worker, names = workers.get(id(order)), [*rows, *sent]
+            return self.gathering.submit(
+                order, names, terms[not holds], found, worker, by_nobody_else=holds
+            )
+
+        making = Making(dict(made), submit)
+        answers = self._take(
+            len(orders),
+            lambda i: making.future(orders[i]),
+            [order.n_pairs for order in orders],
+            done,
+            left,
+            lambda i: making.lacks(orders[i]),
+        )
+        self._held |= self._held_by_all(orders)
+        return answers
+
+    def _held_by_all(self, orders: Sequence[Any]) -> set[str]:
+        """Sets that so many orders needed that each worker has had one of these, probably."""
+        needed = Counter(name for o in orders for name in {part.source for part in o.parts()})
+        return {name for name, times in needed.items() if times >= self.cut.n_workers}
+
+    def _ask(self, asked: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """Have the orders of several questions carried out at once; return answers by question."""
+        answers = iter(self._carried_out([order for of in asked for order in of]))
         return [[next(answers) for _ in of] for of in asked]
 
     def _take(
@@ -357,18 +331,25 @@ class ClusterSession(Session):
         submit: Callable[[int], Future],
         pairs: Sequence[int] | None = None,
         done: Callable[[int, Any], None] | None = None,
-        n_left_there: int = 0,
+        left: Collection[int] = (),
         lacks: Callable[[int], None] = lambda i: None,
     ) -> list[Any]:
         """Return answers in order, unless somebody takes them as they come."""
         found: dict[int, Any] = {}
         take = done or found.__setitem__
+        known = [0] * n  # pairs of each order that were reported
 
         def finish(i: int, answer: Any) -> None:
             take(i, answer)
-            self.advance(pairs[i] if pairs else 0)
+            report(i, pairs[i] if pairs else 0)
 
-        self.gathering.take(n, submit, finish, n_left_there=n_left_there, lacks=lacks)
+        def report(i: int, n_pairs: int) -> None:
+            most = pairs[i] if pairs else 0
+            more = max(0, min(n_pairs, most) - known[i])  # of one that began anew, less than before
+            known[i] += more
+            self.advance(more)
+
+        self.gathering.take(n, submit, finish, left=left, lacks=lacks, under_way=report)
         return [found[i] for i in range(n)] if done is None else []
 
 

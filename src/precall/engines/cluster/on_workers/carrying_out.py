@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +13,13 @@ from precall.engines.cluster.checkpoint import Arrays, Checkpoint
 from precall.engines.cluster.on_workers.workbench import Workbench, use_bench
 from precall.engines.cluster.orders import ANY, Order
 from precall.engines.cluster.parts import LacksRowsError, Things
-from precall.engines.protocol import Advance
 from precall.errors import ClusterError
 from precall.runtime.threads import single_threaded_libraries
 from precall.version import __version__
 
 logger = logging.getLogger("precall.cluster")
 _one_at_a_time = threading.Lock()
+_REPORT_EVERY = 1.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def carry_out(order: Any, digest: str, terms: Terms, things: Things) -> Any:
         name = f"{terms.session} {terms.is_whole}"
         bench = use_bench(name, lambda: Workbench(terms.is_whole, worker.state.nthreads))
         bench.keep_only(terms.sets)
-        bench.things, bench.advance = things, _until_cancelled(worker)
+        bench.things, bench.advance = things, _Reporting(worker, terms.topic)
         bench.recollections.most_bytes = terms.remembered
         try:
             found = order.answer(bench)
@@ -104,16 +105,25 @@ def _fits(known: Arrays, order: Order) -> bool:
     )
 
 
-def _until_cancelled(worker: Any) -> Advance:
-    """Return what ends the work on an order soon after the client has lost interest in it."""
-    key = worker.get_current_task()
+class _Reporting:
+    """Says now and then how far an order is; ends it soon after the client has lost interest."""
 
-    def advance(n_pairs: int) -> None:
-        task = worker.state.tasks.get(key)
+    def __init__(self, worker: Any, topic: str) -> None:
+        self._worker, self._topic, self._key = worker, topic, worker.get_current_task()
+        self._compared, self._lock = 0, threading.Lock()
+        self._next = time.monotonic() + _REPORT_EVERY
+
+    def __call__(self, n_pairs: int) -> None:
+        task = self._worker.state.tasks.get(self._key)
         if task is None or task.state == "cancelled":
             raise InterruptedError("this order was cancelled")
-
-    return advance
+        with self._lock:  # of the threads that work on it
+            self._compared += n_pairs
+            if time.monotonic() < self._next:
+                return
+            self._next = time.monotonic() + _REPORT_EVERY
+            told = {"order": self._key, "compared": int(self._compared)}
+        self._worker.log_event(self._topic, told)
 
 
 def add_up(*arrays: Any) -> Any:

@@ -105,6 +105,11 @@ class OwnKthOrder:
     lists: tuple[tuple[str, int], ...]
     ks: tuple[int, ...]
 
+    @property
+    def n_pairs(self) -> int:
+        """None: all were compared."""
+        return 0
+
     def parts(self) -> list[Part]:
         """Nobody's: all is measured."""
         return []

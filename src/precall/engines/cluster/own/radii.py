@@ -1,25 +1,26 @@
-"""Questions about rows among themselves, as orders of which some need what others have found."""
+"""How far the k-th nearest are, as orders of which some need what others have found."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
-from precall.engines.cluster.orders import digest_of_order
+from precall.engines.cluster.orders import KthOrder, digest_of_order
 from precall.engines.cluster.own.groups import pairs_of_groups
 from precall.engines.cluster.own.orders import GroupOrder, OwnKthOrder, PairOrder
 from precall.engines.cluster.parts import Part
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OwnRadii:
+class RadiiOrders:
     """The orders of one question."""
 
-    groups: dict[str, GroupOrder]  # by name; what they find stays with the workers
-    pairs: dict[str, PairOrder]  # that need what the groups have found; likewise
-    merges: list[OwnKthOrder]
+    answers: Sequence[KthOrder | OwnKthOrder]  # of which the answer consists, one after the other
+    groups: dict[str, GroupOrder] = field(default_factory=dict)  # by name; answers stay there
+    pairs: dict[str, PairOrder] = field(default_factory=dict)  # that need what groups have found
+    worker: int | None = None  # that had better carry them out
 
     @classmethod
-    def of(cls, groups: Sequence[Part], ks: tuple[int, ...]) -> Self:
+    def in_groups(cls, groups: Sequence[Part], ks: tuple[int, ...]) -> Self:
         """Let every group be compared within itself, then every two groups."""
         depth = max(ks)
         own = {digest_of_order(order): order for order in (GroupOrder(g, depth) for g in groups)}
@@ -32,4 +33,4 @@ class OwnRadii:
             lists[i].append((name, 0))
             lists[j].append((name, 1))
         merges = [OwnKthOrder(g, tuple(of), ks) for g, of in zip(groups, lists, strict=True)]
-        return cls(own, pairs, merges)
+        return cls(merges, own, pairs)
