@@ -18,11 +18,13 @@ import time
 import warnings
 from pathlib import Path
 
+import dask
 import numpy as np
 import psutil
 from distributed import Client, LocalCluster
 
 import precall
+from precall.engines.cluster.connecting import QUIET
 
 WARM = 30_000  # rows: enough for every kind of order
 FOUR = {"estimators": (), "scores": ["precision", "recall", "density", "coverage"]}
@@ -62,9 +64,11 @@ class Watch:
 
 
 def local(n_workers, threads, **options):
-    cluster = LocalCluster(
-        n_workers=n_workers, threads_per_worker=threads, dashboard_address=":0", **options
-    )
+    """Workers on this machine, as ``engine="dask"`` starts them."""
+    with dask.config.set(QUIET):
+        cluster = LocalCluster(
+            n_workers=n_workers, threads_per_worker=threads, dashboard_address=":0", **options
+        )
     return Client(cluster), cluster
 
 

@@ -4,11 +4,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import dask
 from distributed import Client, LocalCluster
 
 from precall.errors import ClusterError, InputError
 
 _THREADS_OF_A_WORKER = 4
+# What Dask does beside the work takes 2 % of a core for each worker, most of it for a profile of
+# Python's stack, which knows nothing of kernels, and for a clock.
+QUIET = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
 _CONNECT_WITHIN = 30  # seconds
 
 
@@ -42,9 +46,10 @@ def connect(where: object, threads: int) -> tuple[Client, Callable[[], None]]:
 
 def _local(threads: int) -> tuple[Client, Callable[[], None]]:
     n_workers = -(-threads // _THREADS_OF_A_WORKER)
-    cluster = LocalCluster(
-        n_workers=n_workers, threads_per_worker=threads // n_workers, dashboard_address=":0"
-    )
+    with dask.config.set(QUIET):
+        cluster = LocalCluster(
+            n_workers=n_workers, threads_per_worker=threads // n_workers, dashboard_address=":0"
+        )
     client = Client(cluster, set_as_default=False)
     return client, lambda: _close(client, cluster)
 
