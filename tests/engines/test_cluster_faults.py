@@ -186,6 +186,15 @@ def test_an_order_for_one_worker_that_is_gone(client):
     assert answers == [()]
 
 
+def test_nobody_waits_for_a_scheduler_that_is_lost(client, monkeypatch):
+    asked = []
+    session = Cluster(client).open(1, lambda n: None)
+    monkeypatch.setattr(client, "run", lambda *arguments, **options: asked.append(arguments))
+    monkeypatch.setattr(client, "status", "connecting")
+    session.close()
+    assert not asked
+
+
 def test_a_task_that_fails_is_tried_again(client, saved, expected, caplog):
     client.run(fail_once)
     with caplog.at_level(logging.WARNING, "precall.cluster"):

@@ -92,8 +92,9 @@ class ClusterSession(Session):
 
     def close(self) -> None:
         """Let workers forget this session."""
-        with suppress(Exception):  # the cluster may be gone
-            self.client.run(clear_benches, self._name, on_error="ignore")
+        with suppress(Exception):  # the cluster may be gone, for which Dask waits half a minute
+            if self.client.status == "running":
+                self.client.run(clear_benches, self._name, on_error="ignore")
         self.gathering.close()
         self._end()
 
