@@ -125,14 +125,19 @@ def beside_cpu(n, d, rounds, n_workers, threads, options):
         engines = {"engine": client}, cpu
         for engine in engines:
             evaluated(real[:WARM], generated[:WARM], engine, options)
-        seconds = [
-            [
-                timed(lambda e=engine: evaluated(real, generated, e, options))[0]
-                for engine in engines
-            ]
-            for _ in range(rounds)
-        ]
-    return {"cluster": [a for a, _ in seconds], "cpu": [b for _, b in seconds]}
+        seconds, are_same = [], []
+        for _ in range(rounds):
+            taken, results = zip(
+                *[
+                    timed(lambda e=engine: evaluated(real, generated, e, options))
+                    for engine in engines
+                ],
+                strict=True,
+            )
+            seconds.append(taken)
+            are_same.append(same(*results))
+    cluster_seconds, cpu_seconds = zip(*seconds, strict=True)
+    return {"cluster": cluster_seconds, "cpu": cpu_seconds, "same": are_same}
 
 
 def scaling(n, d, rounds, options):

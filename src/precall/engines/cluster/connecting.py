@@ -10,7 +10,7 @@ from distributed import Client, LocalCluster
 from precall.errors import ClusterError, InputError
 
 _THREADS_OF_A_WORKER = 4
-# What Dask does beside the work takes 2 % of a core for each worker, most of it for a profile of
+# What Dask does beside the work takes 2 % of a core for each worker: most of it is for a profile of
 # Python's stack, which knows nothing of kernels, and for a clock.
 QUIET = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
 _CONNECT_WITHIN = 30  # seconds

@@ -180,7 +180,7 @@ class Gathering:
                 except Empty:
                     look_around()
                     continue
-                i = numbers.get(key, -1)  # of an earlier question
+                i = numbers.get(key, -1)  # of another question
                 if i not in running or running[i].key != key:
                     continue
                 if isinstance(future, int):
